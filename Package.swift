@@ -19,7 +19,7 @@ let package = Package(
     .executable(name: "vitrine-decoder", targets: ["vitrine-decoder"]),
     // For the packages in Benchmarks/ and Fuzz/.
     .library(name: "CacheCtlKit", targets: ["CacheCtlKit"]),
-    .library(name: "CacheCtlTool", targets: ["CacheCtlTool", "CacheCtlKit"]),
+    .library(name: "CacheCtlTool", targets: ["CacheCtlTool", "CacheCtlBase", "CacheCtlKit"]),
     .library(name: "PictureFiles", targets: ["PictureFiles"]),
   ],
   traits: [
@@ -88,15 +88,21 @@ let package = Package(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
       resources: [.embedInCode("Workloads/v1-torn.archive")]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
+    // What the commands of the tool share: opening of stores, reading, output, failures.
+    .target(name: "CacheCtlBase", dependencies: ["Vitrine", "CacheCtlKit"], path: "Sources/cachectl/Base"),
+    // The commands for pictures.
+    .target(
+      name: "CacheCtlPictures", dependencies: ["Vitrine", "VitrineImages", "CacheCtlKit", "CacheCtlBase"],
+      path: "Sources/cachectl/Pictures"),
     // The tool without its `main`, so that tests and fuzzers can link it.
     .target(
       name: "CacheCtlTool",
       dependencies: [
-        "Vitrine", "VitrineSimulation", "CacheCtlKit", "CZstd", "CZlib",
-        .target(name: "VitrineImages", condition: .when(traits: ["Images"])),
+        "Vitrine", "VitrineSimulation", "CacheCtlKit", "CacheCtlBase", "CZstd", "CZlib",
+        .target(name: "CacheCtlPictures", condition: .when(traits: ["Images"])),
         .target(name: "VitrineServer", condition: .when(traits: ["Server"])),
       ],
-      path: "Sources/cachectl", exclude: ["Main"]),
+      path: "Sources/cachectl", exclude: ["Base", "Main", "Pictures"]),
     .executableTarget(name: "cachectl", dependencies: ["CacheCtlTool"], path: "Sources/cachectl/Main"),
     .executableTarget(
       name: "vitrine-demo", dependencies: ["Vitrine", "VitrineImages", "LocalServer"], path: "Sources/Demo"),
@@ -126,8 +132,8 @@ let package = Package(
     .testTarget(
       name: "CacheCtlTests",
       dependencies: [
-        "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlTool", "cachectl", "LocalServer",
-        "CZstd", "CZlib",
+        "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlBase", "CacheCtlTool", "cachectl",
+        "LocalServer", "CZstd", "CZlib",
       ]),
     // A decoder that misbehaves on request.
     .executableTarget(

@@ -1,5 +1,6 @@
 import FuzzSupport
 
+@testable import CacheCtlBase
 @testable import CacheCtlKit
 @testable import CacheCtlTool
 

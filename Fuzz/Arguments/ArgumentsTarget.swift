@@ -1,6 +1,7 @@
 import FuzzSupport
 import Glibc
 
+@testable import CacheCtlBase
 @testable import CacheCtlTool
 
 /// The words of a command line, each ended by a zero byte, the name of the command first. If the first word is no

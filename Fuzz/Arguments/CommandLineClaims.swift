@@ -1,6 +1,7 @@
 import FuzzSupport
 import Glibc
 
+@testable import CacheCtlBase
 @testable import CacheCtlKit
 @testable import CacheCtlTool
 @testable import Vitrine
@@ -8,7 +9,7 @@ import Glibc
 /// The claims about every command line. It gives a usage error, or arguments that stay the same when they are written
 /// and parsed again. The command itself succeeds or throws one of its own errors.
 struct CommandLineClaims {
-  let command: any CacheCtlTool.Command.Type
+  let command: any CacheCtlBase.Command.Type
 
   private var specification: CommandSpecification { command.specification }
 

@@ -1,101 +1,13 @@
-// libjpeg returns by longjmp: an `attempt` holds all state that must survive a jump, and no local variable does.
+// Decoding of JPEG.
 #include "color.h"
-#include "common.h"
+#include "jpeg_attempt.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jpeglib.h>
-// Must follow jpeglib.h, which it needs.
-#include <jerror.h>
-
 // A scan of as few as ten bytes costs a pass over the whole picture. libjpeg-turbo's own fuzzers use this limit too.
 enum { MOST_SCANS = 500 };
-
-// The common part of both directions, in `client_data` of libjpeg's object.
-typedef struct {
-  struct jpeg_error_mgr errors;
-  jmp_buf way_out;
-  vitrine_image_result *result;
-  bool has_ended;  // the input is exhausted, and libjpeg got an inserted end of the picture
-} attempt;
-
-// Errors ---------------------------------------------------------------------------------------------------------
-
-static attempt *attempt_of(j_common_ptr object) { return object->client_data; }
-
-static void leave(j_common_ptr object, vitrine_image_status status, const char *reason) {
-  attempt *self = attempt_of(object);
-  vitrine_image_say(self->result, status, reason);
-  longjmp(self->way_out, 1);
-}
-
-static vitrine_image_status status_of(int code) {
-  switch (code) {
-    case JERR_OUT_OF_MEMORY: return VITRINE_IMAGE_NO_MEMORY;
-    case JERR_IMAGE_TOO_BIG:
-    case JERR_NO_BACKING_STORE:
-    case JERR_WIDTH_OVERFLOW: return VITRINE_IMAGE_TOO_LARGE;
-    case JERR_ARITH_NOTIMPL:
-    case JERR_BAD_PRECISION:
-    case JERR_CCIR601_NOTIMPL:
-    case JERR_CONVERSION_NOTIMPL:
-    case JERR_FRACT_SAMPLE_NOTIMPL:
-    case JERR_SOF_UNSUPPORTED: return VITRINE_IMAGE_UNSUPPORTED;
-    default: return VITRINE_IMAGE_CORRUPT;
-  }
-}
-
-static void on_error(j_common_ptr object) {
-  char reason[JMSG_LENGTH_MAX];
-  object->err->format_message(object, reason);
-  vitrine_image_status status = status_of(object->err->msg_code);
-  bool is_cut = status == VITRINE_IMAGE_CORRUPT && attempt_of(object)->has_ended;
-  leave(object, is_cut ? VITRINE_IMAGE_TRUNCATED : status, reason);
-}
-
-// Level -1 is a warning. Other levels are traces. A warning is an error if pixels are missing or invented after it:
-//
-// | warning             | cause                                            | pixels    |
-// |---------------------|--------------------------------------------------|-----------|
-// | ADOBE_XFORM         | Adobe's marker names an unknown color transform  | complete  |
-// | BOGUS_ICC           | the parts of a profile do not fit together       | complete  |
-// | EXTRANEOUS_DATA     | bytes before a marker belong to no segment       | complete  |
-// | JFIF_MAJOR          | the revision of JFIF is not 1, such as 0.00      | complete  |
-// | NOT_SEQUENTIAL      | a sequential scan has parameters of a refinement | complete  |
-// | ARITH_BAD_CODE      | no value of the arithmetic code                  | invented  |
-// | HUFF_BAD_CODE       | no value of the Huffman code                     | invented  |
-// | BOGUS_PROGRESSION   | a scan refines bits that no scan has sent        | invented  |
-// | HIT_MARKER          | a scan ends before its blocks do                 | missing   |
-// | JPEG_EOF            | the file ends; libjpeg's own sources report it   | missing   |
-// | MUST_RESYNC         | a restart marker is missing or out of order      | missing   |
-// | TOO_MUCH_DATA       | an encoder gets too many rows                    | encoding  |
-static void on_message(j_common_ptr object, int level) {
-  if (level >= 0) return;
-  switch (object->err->msg_code) {
-    case JWRN_ADOBE_XFORM:
-    case JWRN_BOGUS_ICC:
-    case JWRN_EXTRANEOUS_DATA:
-    case JWRN_JFIF_MAJOR:
-    case JWRN_NOT_SEQUENTIAL: return;
-    default: on_error(object);
-  }
-}
-
-static void print_nothing(j_common_ptr object) { (void)object; }
-
-static void prepare(attempt *self, vitrine_image_result *result) {
-  jpeg_std_error(&self->errors);
-  self->errors.error_exit = on_error;
-  self->errors.emit_message = on_message;
-  self->errors.output_message = print_nothing;
-  self->result = result;
-}
-
-// Decoding -------------------------------------------------------------------------------------------------------
 
 typedef struct {
   const JOCTET *bytes;  // in the file
@@ -103,7 +15,7 @@ typedef struct {
 } profile_part;
 
 typedef struct {
-  attempt attempt;
+  vitrine_jpeg_attempt attempt;
   struct jpeg_decompress_struct jpeg;
   struct jpeg_source_mgr source;
   struct jpeg_progress_mgr progress;
@@ -119,7 +31,7 @@ static void source_nothing(j_decompress_ptr jpeg) { (void)jpeg; }
 // A picture without its last two bytes is whole. The decoder detects other missing parts itself.
 static boolean source_fill(j_decompress_ptr jpeg) {
   static const JOCTET end[2] = {0xFF, JPEG_EOI};
-  attempt_of((j_common_ptr)jpeg)->has_ended = true;
+  vitrine_jpeg_attempt_of((j_common_ptr)jpeg)->has_ended = true;
   jpeg->src->next_input_byte = end;
   jpeg->src->bytes_in_buffer = 2;
   return TRUE;
@@ -138,9 +50,9 @@ static void source_skip(j_decompress_ptr jpeg, long count) {
 
 static void on_progress(j_common_ptr object) {
   j_decompress_ptr jpeg = (j_decompress_ptr)object;
-  decoder *self = (decoder *)attempt_of(object);
-  if (jpeg->input_scan_number > MOST_SCANS) leave(object, VITRINE_IMAGE_CORRUPT, "more than 500 scans");
-  if (vitrine_image_is_late(self->deadline)) leave(object, VITRINE_IMAGE_TOO_LATE, "deadline");
+  decoder *self = (decoder *)vitrine_jpeg_attempt_of(object);
+  if (jpeg->input_scan_number > MOST_SCANS) vitrine_jpeg_leave(object, VITRINE_IMAGE_CORRUPT, "more than 500 scans");
+  if (vitrine_image_is_late(self->deadline)) vitrine_jpeg_leave(object, VITRINE_IMAGE_TOO_LATE, "deadline");
 }
 
 // The profile -----------------------------------------------------------------------------------------------------
@@ -149,7 +61,7 @@ static void on_progress(j_common_ptr object) {
 // the number of parts. Parts stay in the file. libjpeg's own reading copies segments before any limit is known.
 static boolean read_app2(j_decompress_ptr jpeg) {
   static const char name[12] = "ICC_PROFILE";
-  decoder *self = (decoder *)attempt_of((j_common_ptr)jpeg);
+  decoder *self = (decoder *)vitrine_jpeg_attempt_of((j_common_ptr)jpeg);
   struct jpeg_source_mgr *source = jpeg->src;
   const JOCTET *at = source->next_input_byte;
   if (source->bytes_in_buffer < 2) {
@@ -180,7 +92,7 @@ static vitrine_color_source assemble_profile(decoder *self) {
   source.bytes = self->parts[1].bytes;
   if (self->part_count > 1) {
     self->profile = malloc(count);
-    if (!self->profile) leave((j_common_ptr)&self->jpeg, VITRINE_IMAGE_NO_MEMORY, "a profile");
+    if (!self->profile) vitrine_jpeg_leave((j_common_ptr)&self->jpeg, VITRINE_IMAGE_NO_MEMORY, "a profile");
     size_t at = 0;
     for (int number = 1; number <= self->part_count; number++) {
       memcpy(self->profile + at, self->parts[number].bytes, self->parts[number].count);
@@ -222,10 +134,12 @@ static void read_header(decoder *self, const uint8_t *bytes, size_t count, vitri
   };
   jpeg->src = &self->source;
   jpeg_read_header(jpeg, TRUE);
-  if (self->attempt.has_ended) leave((j_common_ptr)jpeg, VITRINE_IMAGE_TRUNCATED, "its header ends too soon");
+  if (self->attempt.has_ended) {
+    vitrine_jpeg_leave((j_common_ptr)jpeg, VITRINE_IMAGE_TRUNCATED, "its header ends too soon");
+  }
   int channels = jpeg->num_components;
   if (channels != 1 && channels != 3 && channels != 4) {
-    leave((j_common_ptr)jpeg, VITRINE_IMAGE_UNSUPPORTED, "neither gray, nor three colors, nor four");
+    vitrine_jpeg_leave((j_common_ptr)jpeg, VITRINE_IMAGE_UNSUPPORTED, "neither gray, nor three colors, nor four");
   }
   if (!info) return;
   info->bits = (uint32_t)jpeg->data_precision;
@@ -249,7 +163,7 @@ static void print_row(uint8_t *row, uint32_t width, bool is_inverted) {
 
 // Whether the bytes ended before the picture was complete. For a single sequential scan libjpeg warns instead.
 static bool is_cut_off(j_decompress_ptr jpeg) {
-  if (!attempt_of((j_common_ptr)jpeg)->has_ended) return false;
+  if (!vitrine_jpeg_attempt_of((j_common_ptr)jpeg)->has_ended) return false;
   if (jpeg->arith_code) return true;  // an arithmetic decoder reads zeros forever
   if (!jpeg_has_multiple_scans(jpeg)) return false;
   if (!jpeg->progressive_mode) {
@@ -279,13 +193,13 @@ static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limi
   jpeg->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
   jpeg_calc_output_dimensions(jpeg);
   if (jpeg->output_width != pixels.width || jpeg->output_height != pixels.height) {
-    leave(object, VITRINE_IMAGE_CORRUPT, "its size has changed");
+    vitrine_jpeg_leave(object, VITRINE_IMAGE_CORRUPT, "its size has changed");
   }
   self->progress.progress_monitor = on_progress;
   jpeg->progress = &self->progress;
   on_progress(object);
   jpeg_start_decompress(jpeg);
-  if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "scans are missing");
+  if (is_cut_off(jpeg)) vitrine_jpeg_leave(object, VITRINE_IMAGE_TRUNCATED, "scans are missing");
   find_color(self);
   while (jpeg->output_scanline < jpeg->output_height) {
     on_progress(object);
@@ -297,14 +211,14 @@ static void read_rows(decoder *self, uint32_t eighths, vitrine_image_limits limi
       print_row(row, pixels.width, jpeg->saw_Adobe_marker);
     }
   }
-  if (is_cut_off(jpeg)) leave(object, VITRINE_IMAGE_TRUNCATED, "its end is missing");
+  if (is_cut_off(jpeg)) vitrine_jpeg_leave(object, VITRINE_IMAGE_TRUNCATED, "its end is missing");
 }
 
 void vitrine_jpeg_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result) {
   decoder self = {0};
   *info = (vitrine_image_info){0};
   *result = (vitrine_image_result){0};
-  prepare(&self.attempt, result);
+  vitrine_jpeg_prepare(&self.attempt, result);
   self.jpeg.err = &self.attempt.errors;
   self.jpeg.client_data = &self;
   if (setjmp(self.attempt.way_out) == 0) read_header(&self, bytes, count, info);
@@ -320,7 +234,7 @@ void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, v
                          vitrine_image_pixels pixels, vitrine_image_result *result) {
   decoder self = {0};
   *result = (vitrine_image_result){0};
-  prepare(&self.attempt, result);
+  vitrine_jpeg_prepare(&self.attempt, result);
   self.deadline = vitrine_image_deadline(limits);
   self.jpeg.err = &self.attempt.errors;
   self.jpeg.client_data = &self;
@@ -331,75 +245,4 @@ void vitrine_jpeg_decode(const uint8_t *bytes, size_t count, uint32_t eighths, v
   jpeg_destroy_decompress(&self.jpeg);
   vitrine_color_release(self.color);
   free(self.profile);
-}
-
-// Encoding -------------------------------------------------------------------------------------------------------
-
-typedef struct {
-  attempt attempt;
-  struct jpeg_compress_struct jpeg;
-  struct jpeg_destination_mgr destination;
-  vitrine_image_buffer *buffer;
-  JOCTET piece[8192];
-} encoder;
-
-static void destination_begin(j_compress_ptr jpeg) {
-  encoder *self = (encoder *)attempt_of((j_common_ptr)jpeg);
-  self->destination.next_output_byte = self->piece;
-  self->destination.free_in_buffer = sizeof self->piece;
-}
-
-static void destination_take(j_compress_ptr jpeg, size_t count) {
-  encoder *self = (encoder *)attempt_of((j_common_ptr)jpeg);
-  if (!vitrine_image_append(self->buffer, self->piece, count)) {
-    leave((j_common_ptr)jpeg, VITRINE_IMAGE_NO_MEMORY, "encoded bytes");
-  }
-}
-
-// libjpeg calls this when the piece is full, and expects the whole piece to be consumed.
-static boolean destination_empty(j_compress_ptr jpeg) {
-  destination_take(jpeg, sizeof((encoder *)0)->piece);
-  destination_begin(jpeg);
-  return TRUE;
-}
-
-static void destination_end(j_compress_ptr jpeg) {
-  destination_take(jpeg, sizeof((encoder *)0)->piece - jpeg->dest->free_in_buffer);
-}
-
-static void write_rows(encoder *self, vitrine_image_pixels pixels, int quality) {
-  j_compress_ptr jpeg = &self->jpeg;
-  jpeg_create_compress(jpeg);
-  self->destination = (struct jpeg_destination_mgr){
-      .init_destination = destination_begin,
-      .empty_output_buffer = destination_empty,
-      .term_destination = destination_end,
-  };
-  jpeg->dest = &self->destination;
-  jpeg->image_width = pixels.width;
-  jpeg->image_height = pixels.height;
-  jpeg->input_components = 4;
-  jpeg->in_color_space = JCS_EXT_RGBA;
-  jpeg_set_defaults(jpeg);
-  jpeg_set_quality(jpeg, quality, TRUE);
-  // Such a quality should also keep the colors of thin lines.
-  if (quality > 90) jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = 1;
-  jpeg_start_compress(jpeg, TRUE);
-  while (jpeg->next_scanline < jpeg->image_height) {
-    JSAMPROW row = pixels.bytes + (size_t)jpeg->next_scanline * pixels.bytes_per_row;
-    jpeg_write_scanlines(jpeg, &row, 1);
-  }
-  jpeg_finish_compress(jpeg);
-}
-
-void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image_buffer *buffer,
-                         vitrine_image_result *result) {
-  encoder self = {0};
-  *result = (vitrine_image_result){0};
-  prepare(&self.attempt, result);
-  self.buffer = buffer;
-  self.jpeg.err = &self.attempt.errors;
-  self.jpeg.client_data = &self;
-  if (setjmp(self.attempt.way_out) == 0) write_rows(&self, pixels, quality);
-  jpeg_destroy_compress(&self.jpeg);
 }

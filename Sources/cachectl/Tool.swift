@@ -1,3 +1,5 @@
+// Every command uses the base, so all files of the tool see it.
+@_exported import CacheCtlBase
 import CacheCtlKit
 import Glibc
 import Vitrine

@@ -1,3 +1,4 @@
+import CacheCtlBase
 import CacheCtlKit
 import Foundation
 import Testing
@@ -19,7 +20,7 @@ import VitrineSimulation
     try Replay(
       trace, policy: policy, budget: ReplayBudget(byteCount: budget), payload: TracePayload(seed: 1),
       expected: expected, path: folder.url.appending(path: "store-\(UUID())").path
-    ).run(progress: Progress("test"), warn: warn)
+    ).run(progress: CacheCtlBase.Progress("test"), warn: warn)
   }
 
   @Test func countsOfAHandMadeTraceAreExact() throws {
@@ -74,7 +75,7 @@ import VitrineSimulation
     let budget = 3 << 20
     var results = ReplayResults(traceName: "t", seed: 1, totals: nil, isComparison: true)
     for policy in EvictionPolicy.allCases { results.replays.append(try replay(trace, policy, budget: budget)) }
-    results.simulations = try SimulationReport.all(trace, results, progress: Progress("test"))
+    results.simulations = try SimulationReport.all(trace, results, progress: CacheCtlBase.Progress("test"))
     #expect(
       results.simulations.map(\.policy) == ["LRU", "FIFO", "SIEVE", "S3-FIFO", "LRU", "FIFO", "SIEVE", "S3-FIFO"])
     let live = results.replays.reduce(0) { $0 + $1.usage.averageLiveByteCount } / results.replays.count

@@ -1,3 +1,4 @@
+import CacheCtlBase
 import Foundation
 import Testing
 import VitrineSimulation
@@ -141,7 +142,7 @@ import VitrineSimulation
 
   @Test func totalsCountEachObjectOnceAtItsFirstSize() throws {
     let trace = try folder.trace(Data("1 100\n2 50\n1 100\n2 70\n3 1\n".utf8))
-    let totals = try TraceTotals(trace, progress: Progress("test"))
+    let totals = try TraceTotals(trace, progress: CacheCtlBase.Progress("test"))
     #expect(totals.requestCount == 5 && totals.objectCount == 3 && totals.distinctByteCount == 151)
   }
 

@@ -1,5 +1,6 @@
 import CZlib
 import CZstd
+import CacheCtlBase
 import Foundation
 import Testing
 import VitrineSimulation

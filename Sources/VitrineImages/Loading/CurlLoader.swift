@@ -115,5 +115,13 @@
       address.origin.scheme == "https" || pinnedPublicKeys[address.origin.host] == nil
         ? nil : .untrusted("\(address.origin.host) has pinned keys, and the URL is not https")
     }
+
+    /// The pins of a host in libcurl's form; nil if there are none.
+    func pins(of host: String) -> String? {
+      pinnedPublicKeys[host].map { keys in
+        keys.isEmpty
+          ? "sha256//" : keys.map { $0.hasPrefix("sha256//") ? $0 : "sha256//\($0)" }.joined(separator: ";")
+      }
+    }
   }
 #endif

@@ -29,7 +29,7 @@
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var waiting = WaitingTransfers()
     /// Cleared easy handles of ended transfers. A new handle costs more than a small download.
-    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private var idleHandles: [CurlHandle] = []
     /// A lower bound of all deadlines, in milliseconds of the monotonic clock.
     private var nextDeadline = UInt64.max
 
@@ -49,7 +49,7 @@
     }
 
     deinit {
-      for handle in idleHandles { curl_easy_cleanup(handle) }
+      for handle in idleHandles { handle.free() }
       guard let address = multi.map(UInt.init(bitPattern:)) else { return }
       // A separate thread with SIGPIPE blocked, because closing TLS connections may send bytes and raise the signal.
       Thread.detachNewThread {
@@ -119,7 +119,7 @@
         var runningCount: CInt = 0
         var code = curl_multi_perform(multi, &runningCount)
         let hasChanged = endTransfers(multi)
-        let now = CurlTransfer.now()
+        let now = TransferClock.now()
         if now >= nextDeadline { expire(now) }
         if hasChanged || transfers.isEmpty { continue }
         let wait = nextDeadline > now ? nextDeadline - now : 0
@@ -147,7 +147,7 @@
       for (load, transfer) in changes.added {
         transfers[ObjectIdentifier(load)] = transfer
         transfer.load = load
-        nextDeadline = min(nextDeadline, transfer.earliestDeadline(CurlTransfer.now()))
+        nextDeadline = min(nextDeadline, transfer.earliestDeadline(TransferClock.now()))
         if waiting.admits(transfer, settings) { begin(transfer) }
       }
       for load in changes.canceled {
@@ -157,11 +157,11 @@
     }
 
     private func begin(_ transfer: CurlTransfer) {
-      if transfer.handle == nil { transfer.handle = idleHandles.popLast() ?? CurlTransfer.makeHandle(settings) }
+      if transfer.handle == nil { transfer.handle = idleHandles.popLast() ?? CurlHandle.make(settings) }
       guard let multi, let handle = transfer.handle, transfer.prepare(),
-        curl_multi_add_handle(multi, handle) == CURLM_OK
+        curl_multi_add_handle(multi, handle.pointer) == CURLM_OK
       else { return end(transfer, LoadError.unreachable("libcurl has no memory")) }
-      nextDeadline = min(nextDeadline, transfer.earliestDeadline(CurlTransfer.now()))
+      nextDeadline = min(nextDeadline, transfer.earliestDeadline(TransferClock.now()))
     }
 
     private func endTransfers(_ multi: UnsafeMutableRawPointer) -> Bool {
@@ -196,7 +196,7 @@
 
     private func end(_ transfer: CurlTransfer, _ error: (any Error)?) {
       if let multi, let handle = transfer.handle {
-        curl_multi_remove_handle(multi, handle)
+        curl_multi_remove_handle(multi, handle.pointer)
         transfer.handle = nil
         keep(handle)
       }
@@ -205,11 +205,11 @@
       if let next = waiting.next(after: transfer) { begin(next) }
     }
 
-    private func keep(_ handle: UnsafeMutableRawPointer) {
-      if CurlTransfer.clear(handle), idleHandles.count < CurlLoop.mostIdleHandles {
+    private func keep(_ handle: CurlHandle) {
+      if handle.clear(), idleHandles.count < CurlLoop.mostIdleHandles {
         idleHandles.append(handle)
       } else {
-        curl_easy_cleanup(handle)
+        handle.free()
       }
     }
   }

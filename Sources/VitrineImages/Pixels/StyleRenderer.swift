@@ -63,9 +63,9 @@ extension StyleRenderer {
   static func draw(
     _ family: [(renderer: StyleRenderer, target: PixelTarget)], _ rows: PixelRows
   ) throws(ImageError) {
-    var drawings: [StyleDrawing] = []
+    var drawings: [StylePainter] = []
     for (renderer, target) in family {
-      drawings.append(try StyleDrawing(renderer, source: rows.size, into: target))
+      drawings.append(try StylePainter(renderer, source: rows.size, into: target))
     }
     let samplers = drawings.map(\.sampler)
     guard let first = samplers.map(\.columns.lowerBound).min(), let end = samplers.map(\.columns.upperBound).max()

@@ -13,13 +13,11 @@ final class HTTPSession: Session {
   let output: ResponseQueue
   private let peer: String
   private var state = State.head
-  private(set) var isEnding = false
   private(set) var requestCount = 0
   private var timer = RequestTimer()
   /// The request that is being processed.
   private var exchange = Exchange()
-  /// Bytes of a head that has not arrived whole, in which its end was looked for.
-  private var searchedCount = 0
+  private var search = HeadSearch()
   private(set) var hasYielded = false
   private var wrongCredentialsCount = 0
 
@@ -31,6 +29,8 @@ final class HTTPSession: Session {
     case skipped(left: Int)
     /// The connection ends. Further bytes are dropped, so that the client can read the answer before.
     case refused
+    /// The connection ends when the queued answers were sent.
+    case ended
   }
 
   /// A client with wrong credentials is disconnected after so many requests.
@@ -44,7 +44,14 @@ final class HTTPSession: Session {
     self.output = output
   }
 
-  var isWithinRequest: Bool { if case .head = state { false } else { true } }
+  var isEnding: Bool { if case .ended = state { true } else { false } }
+
+  var isWithinRequest: Bool {
+    switch state {
+    case .head, .ended: false
+    case .body, .skipped, .refused: true
+    }
+  }
 
   var isDraining: Bool { if case .refused = state { true } else { false } }
 
@@ -64,6 +71,7 @@ final class HTTPSession: Session {
         case .body(let upload): take(upload, rest)
         case .skipped(let left): skip(rest, left)
         case .refused: rest.count
+        case .ended: 0
         }
       if count == 0 { return taken }
       taken += count
@@ -77,8 +85,7 @@ final class HTTPSession: Session {
 
   private func skip(_ input: UnsafeRawBufferPointer, _ left: Int) -> Int {
     let count = min(left, input.count)
-    state = count == left ? .head : .skipped(left: left - count)
-    if count == left, exchange.isLast { isEnding = true }
+    if count < left { state = .skipped(left: left - count) } else { state = exchange.isLast ? .ended : .head }
     return count
   }
 
@@ -87,18 +94,16 @@ final class HTTPSession: Session {
   private func takeHead(_ input: UnsafeRawBufferPointer) -> Int {
     // Some clients send an empty line behind a body (RFC 9112, 2.2).
     if input.count >= 2, input[0] == Byte.carriageReturn, input[1] == Byte.lineFeed {
-      searchedCount = 0
+      search.restart()
       return 2
     }
-    guard let end = headEnd(input) else {
-      searchedCount = input.count
+    guard let end = search.end(in: input) else {
       if input.count < RequestHead.longest { return 0 }
       requestCount += 1
       exchange = Exchange()
       refuse(.headTooLarge, "the head of a request has at most \(RequestHead.longest) bytes", closes: true)
       return input.count
     }
-    searchedCount = 0
     requestCount += 1
     exchange = Exchange()
     guard end >= 4, input[end - 2] == Byte.carriageReturn else {
@@ -111,18 +116,6 @@ final class HTTPSession: Session {
       refuse(error.status, error.text, closes: true)
     }
     return end
-  }
-
-  /// The number of bytes of the head with the empty line at its end, or up to a line feed without a carriage return; nil if
-  /// the head has not arrived whole.
-  private func headEnd(_ input: UnsafeRawBufferPointer) -> Int? {
-    for index in searchedCount..<max(searchedCount, min(input.count, RequestHead.longest))
-    where input[index] == Byte.lineFeed {
-      let endsLine = index > 0 && input[index - 1] == Byte.carriageReturn
-      let isEmpty = index >= 3 && input[index - 2] == Byte.lineFeed && input[index - 3] == Byte.carriageReturn
-      if !endsLine || isEmpty { return index + 1 }
-    }
-    return nil
   }
 
   private func run(_ head: RequestHead) {
@@ -253,7 +246,7 @@ final class HTTPSession: Session {
     } else if exchange.unreadCount > 0 {
       state = .skipped(left: exchange.unreadCount)
     } else if exchange.isLast {
-      isEnding = true
+      state = .ended
     }
   }
 

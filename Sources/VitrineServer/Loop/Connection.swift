@@ -1,13 +1,3 @@
-/// The limits of connections.
-struct ConnectionLimits: Sendable {
-  /// Nanoseconds in which a request must arrive, or queued answers must be sent.
-  var stalledNanoseconds: UInt64
-  /// Nanoseconds between two requests; nil for no limit.
-  var idleNanoseconds: UInt64?
-  /// The number of transferred bytes that extends this time by a second.
-  static let bytesPerSecond: UInt64 = 4096
-}
-
 /// A client's socket with its session. Used on the thread of its loop.
 final class Connection {
   private let socket: Int32
@@ -25,13 +15,7 @@ final class Connection {
       if (oldValue == nil) != (deadline == nil) { loop.noteDeadline(deadline == nil ? -1 : 1) }
     }
   }
-  /// The start of the present request or of the wait for the socket, in nanoseconds, and the bytes transferred since.
-  private var begin: UInt64?
-  private var byteCount: UInt64 = 0
-  private var requestCount = 0
-  /// The end of the time in which a refused client may read its answer.
-  private var drainEnd: UInt64?
-  private static let drainNanoseconds: UInt64 = 2_000_000_000
+  private var clock = ConnectionClock()
 
   /// The number of reads before other connections get their turn.
   private static let mostRounds = 4
@@ -83,7 +67,7 @@ final class Connection {
       switch Socket.receive(socket, UnsafeMutableRawBufferPointer(rebasing: scratch[kept...])) {
       case .bytes(let count):
         loop.counters.add(.bytesRead, count)
-        byteCount += UInt64(count)
+        clock.noteTransfer(count)
         let received = UnsafeRawBufferPointer(rebasing: scratch[..<(kept + count)])
         waiting.removeAll(keepingCapacity: waiting.capacity <= 4096)
         guard process(received) else { return }
@@ -97,7 +81,7 @@ final class Connection {
   }
 
   /// Whether the client has been refused, so that its end is no failure.
-  var isDraining: Bool { drainEnd != nil }
+  var isDraining: Bool { clock.isDraining }
 
   /// Processes requests, and sends their answers. Returns false if the connection has ended, waits for its socket, or lets
   /// other connections work.
@@ -142,9 +126,9 @@ final class Connection {
 
   /// Tells a refused client that nothing more is sent. A socket that is closed with unread bytes would lose the answer.
   private func drain() {
-    if drainEnd != nil { return }
+    if isDraining { return }
     Socket.endSending(socket)
-    drainEnd = Time.monotonicNanoseconds() + Connection.drainNanoseconds
+    clock.drain()
   }
 
   private func keep(_ received: UnsafeRawBufferPointer, from taken: Int) {
@@ -168,45 +152,17 @@ final class Connection {
   }
 
   private func send() -> ResponseQueue.Sending {
-    let wasWaiting = isWaiting
     let result = output.send(to: socket) { count in
       loop.counters.add(.bytesSent, count)
-      byteCount += UInt64(count)
+      clock.noteTransfer(count)
     }
-    isWaiting = result == .blocked
-    // A wait for the socket has its own deadline.
-    if isWaiting != wasWaiting { begin = nil }
+    clock.noteSending(isBlocked: result == .blocked)
     return result
   }
 
-  // MARK: Deadlines
-
-  /// Whether answers wait for the socket.
-  private var isWaiting = false
-
-  /// Sets the time at which a stalled or idle client is disconnected. Each request and each wait for the socket has its
-  /// own deadline, which the transferred bytes extend.
+  /// Sets the time at which a stalled or idle client is disconnected.
   private func setDeadline() {
     if isClosed { return }
-    if let drainEnd {
-      deadline = drainEnd
-      return
-    }
-    if session.requestCount != requestCount {
-      requestCount = session.requestCount
-      if !isWaiting { begin = nil }
-    }
-    guard isWaiting || session.isWithinRequest || !waiting.isEmpty else {
-      begin = nil
-      let longest = [loop.limits.idleNanoseconds, session.idleNanoseconds].compactMap(\.self).min()
-      deadline = longest.map { Time.monotonicNanoseconds() + $0 }
-      return
-    }
-    if begin == nil {
-      begin = Time.monotonicNanoseconds()
-      byteCount = 0
-    }
-    let more = byteCount / ConnectionLimits.bytesPerSecond * 1_000_000_000
-    deadline = begin! + loop.limits.stalledNanoseconds + more
+    deadline = clock.deadline(session, hasInput: !waiting.isEmpty, loop.limits)
   }
 }

@@ -1,14 +1,6 @@
 import CEvent
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// An event loop of libevent with its connections, on its own thread.
 ///
 /// Invariant: any thread may use the mailbox, the counters and `connectionCount`. Everything else is used on the loop's
@@ -18,17 +10,12 @@ final class EventLoop: @unchecked Sendable {
   let limits: ConnectionLimits
   private let log: ServerLog?
   private let base: OpaquePointer
-  private let wakeSockets: (read: Int32, write: Int32)
+  private let mailbox: Mailbox<Message>
   private var wakeEvent: Event?
-  private var timer: Event?
-  private let mailbox = Mutex<[Message]>([])
   private var thread: LoopThread?
   private var connections: [ObjectIdentifier: Connection] = [:]
   private var listeners: [Listener] = []
-  /// The number of connections with a deadline.
-  private var deadlineCount = 0
-  private var isTimerPending = false
-  private var isStopping = false
+  private var deadlines = DeadlineTimer()
   /// The number of open connections.
   let connectionCount = Atomic<Int>(0)
   /// The buffer into which all connections of the loop read.
@@ -44,29 +31,20 @@ final class EventLoop: @unchecked Sendable {
   typealias SessionMaker = @Sendable (EventLoop, ResponseQueue, _ socket: Int32) -> any Session
 
   init(_ limits: ConnectionLimits, log: ServerLog? = nil) throws(ServerError) {
+    mailbox = try Mailbox()
     guard let base = event_base_new() else { throw .noResources("libevent finds no way to wait for events") }
-    var pair: [Int32] = [0, 0]
-    guard pipe(&pair) == 0 else {
-      event_base_free(base)
-      throw .noResources(String(cString: strerror(errno)))
-    }
     self.base = base
     self.limits = limits
     self.log = log
-    wakeSockets = (pair[0], pair[1])
-    _ = Socket.prepare(pair[0])
-    _ = Socket.prepare(pair[1])
-    wakeEvent = Event(base, pair[0], [.read, .persistent], self) { loop, _ in loop.readMailbox() }
+    wakeEvent = Event(base, mailbox.descriptor, [.read, .persistent], self) { loop, _ in loop.readMailbox() }
     guard wakeEvent != nil else { throw .noResources("no memory for events") }
   }
 
   deinit {
     scratch.deallocate()
     wakeEvent?.free()
-    timer?.free()
+    deadlines.free()
     event_base_free(base)
-    Socket.close(wakeSockets.read)
-    Socket.close(wakeSockets.write)
   }
 
   // MARK: Any thread
@@ -78,51 +56,32 @@ final class EventLoop: @unchecked Sendable {
   /// Takes over an accepted socket.
   func adopt(_ socket: Int32, _ session: @escaping SessionMaker) {
     connectionCount.wrappingAdd(1, ordering: .relaxed)
-    post(.adopt(socket, session))
+    mailbox.post(.adopt(socket, session))
   }
 
   /// Accepts the connections of listening sockets.
-  func listen(_ sockets: [Int32], _ distributor: Distributor) { post(.listen(sockets, distributor)) }
+  func listen(_ sockets: [Int32], _ distributor: Distributor) { mailbox.post(.listen(sockets, distributor)) }
 
   /// Sends queued answers, closes all connections, and ends the thread.
   func stop() {
-    post(.stop)
+    mailbox.post(.stop)
     thread?.join()
     thread = nil
-  }
-
-  private func post(_ message: Message) {
-    let isFirst = mailbox.withLock { messages in
-      messages.append(message)
-      return messages.count == 1
-    }
-    guard isFirst else { return }
-    var byte: UInt8 = 1
-    _ = write(wakeSockets.write, &byte, 1)
   }
 
   // MARK: The loop's thread
 
   private func run() {
     wakeEvent?.add()
-    while !isStopping, event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY) == 0 {}
+    while event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY) == 0, event_base_got_break(base) == 0 {}
     for listener in listeners { listener.end() }
     listeners = []
     for connection in connections.values { connection.finish() }
-    let left = mailbox.withLock { messages in
-      defer { messages = [] }
-      return messages
-    }
-    for case .adopt(let socket, _) in left { Socket.close(socket) }
+    for case .adopt(let socket, _) in mailbox.take() { Socket.close(socket) }
   }
 
   private func readMailbox() {
-    while case .bytes = Socket.read(wakeSockets.read, scratch) {}
-    let messages = mailbox.withLock { messages in
-      defer { messages = [] }
-      return messages
-    }
-    for message in messages {
+    for message in mailbox.read(scratch) {
       switch message {
       case .adopt(let socket, let session):
         let connection = Connection(socket, self, session)
@@ -130,9 +89,7 @@ final class EventLoop: @unchecked Sendable {
         connection.start()
       case .listen(let sockets, let distributor):
         for socket in sockets { listeners.append(Listener(socket, self) { distributor.place($0) }) }
-      case .stop:
-        isStopping = true
-        event_base_loopbreak(base)
+      case .stop: event_base_loopbreak(base)
       }
     }
   }
@@ -153,18 +110,11 @@ final class EventLoop: @unchecked Sendable {
 
   // MARK: Deadlines
 
-  /// Adds to the number of connections with a deadline. As long as there are any, a timer checks them each second. A
-  /// loop without deadlines is never woken for them.
-  func noteDeadline(_ change: Int) {
-    deadlineCount += change
-    guard deadlineCount > 0, !isTimerPending else { return }
-    isTimerPending = true
-    if timer == nil { timer = Event(base, -1, [], self) { loop, _ in loop.checkDeadlines() } }
-    timer?.add(milliseconds: 1000)
-  }
+  /// Adds to the number of connections with a deadline.
+  func noteDeadline(_ change: Int) { deadlines.note(change, self) }
 
-  private func checkDeadlines() {
-    isTimerPending = false
+  /// Ends the connections whose deadline has passed. Called by the timer.
+  func checkDeadlines() {
     let now = Time.monotonicNanoseconds()
     for connection in connections.values where connection.deadline.map({ $0 <= now }) ?? false {
       if !connection.isDraining {
@@ -173,6 +123,6 @@ final class EventLoop: @unchecked Sendable {
       }
       connection.end()
     }
-    noteDeadline(0)
+    deadlines.restart(self)
   }
 }

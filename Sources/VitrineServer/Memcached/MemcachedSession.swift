@@ -7,16 +7,13 @@ final class MemcachedSession: Session {
   let items: ItemStore
   let counters: Counters
   let server: any ServerReports
-  private let credentials: Credentials?
-  private var state: State
+  private var login: ClientLogin
+  private var state = State.line
   /// Whether the connection is to end: after `quit`, an overlong line, a request of HTTP, or too many wrong
   /// credentials.
   private(set) var isEnding = false
   let output: ResponseQueue
-  /// The request that a step has completed.
-  private var completed: RequestKind?
-  /// The request whose value is arriving.
-  private var storing = RequestKind.memcachedSet
+  private var progress = RequestProgress()
   private var timer = RequestTimer()
   private(set) var hasYielded = false
 
@@ -42,18 +39,12 @@ final class MemcachedSession: Session {
     self.items = items
     self.counters = counters
     self.server = server
-    self.credentials = credentials
+    login = ClientLogin(credentials)
     self.output = output
-    isAuthenticated = credentials == nil
-    state = .line
   }
 
-  /// Whether the client may send requests other than its credentials.
-  private(set) var isAuthenticated: Bool
-  private var attempts = 0
-
   /// Rises by one with each complete request line and each complete value.
-  private(set) var requestCount = 0
+  var requestCount: Int { progress.stepCount }
 
   /// Whether the line of a request was taken and the rest of the request is still arriving.
   var isWithinRequest: Bool { if case .line = state { false } else { true } }
@@ -78,8 +69,7 @@ final class MemcachedSession: Session {
         state = count == left ? .line : .skipped(left - count)
         if count == 0 { return taken }
       }
-      if let kind = completed {
-        completed = nil
+      if let kind = progress.takeCompleted() {
         counters.latencies.note(kind, timer.lap())
       }
       if count == 0 { return taken }
@@ -99,7 +89,7 @@ final class MemcachedSession: Session {
     items.flushIfDue()
     let end = input.firstIndex(of: Byte.lineFeed)
     if end == nil, input.count < MemcachedSession.longestLine { return 0 }
-    if isAuthenticated, let (retrieval, length) = Retrieval.begin(input, now: Time.milliseconds()) {
+    if login.isDone, let (retrieval, length) = Retrieval.begin(input, now: Time.milliseconds()) {
       // If the whole line has arrived, its keys are checked before the first is answered.
       if let end, !Retrieval.hasKeys(input[length..<end]) {
         return refuse(line: end + 1, "CLIENT_ERROR bad command line format\r\n")
@@ -128,17 +118,37 @@ final class MemcachedSession: Session {
     if !isQuiet { output.append(text) }
   }
 
+  /// Counts the error of a store, and queues it unless the client reads no answer.
+  func refuse(_ error: StoreError, isQuiet: Bool = false) {
+    switch error {
+    case .noSpace: counters.add(.noRoom)
+    case .tooLarge: counters.add(.tooLarge)
+    default: break
+    }
+    if isQuiet { return counters.add(.requestErrors) }
+    switch error {
+    case .noSpace: refuse("SERVER_ERROR out of memory storing object\r\n")
+    case .tooLarge: refuse("SERVER_ERROR object too large for cache\r\n")
+    default:
+      counters.add(.requestErrors)
+      output.append("SERVER_ERROR \(MemcachedSession.oneLine(error.description))\r\n")
+    }
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 ? " " : Character($0) })
+  }
+
   private func run(_ words: RequestWords) {
-    requestCount += 1
     let kind = words.word(0).map { RequestKind(memcached: $0) } ?? .memcachedOther
     process(words)
-    // A request with a value is complete when the value is.
-    if case .value = state { storing = kind } else { completed = kind }
+    let awaitsValue = if case .value = state { true } else { false }
+    progress.noteLine(kind, awaitsValue: awaitsValue)
   }
 
   private func process(_ words: RequestWords) {
     guard let command = words.word(0) else { return refuse("ERROR\r\n") }
-    guard isAuthenticated else { return beginAuthentication(words) }
+    guard login.isDone else { return beginAuthentication(words) }
     if command.count == 2, command[0] == UInt8(ascii: "m") {
       counters.add(.metaCommands)
       return runMeta(command[1], words)
@@ -173,10 +183,7 @@ final class MemcachedSession: Session {
   private func take(_ retrieval: Retrieval, _ input: UnsafeRawBufferPointer) -> Int {
     var retrieval = retrieval
     let (count, isDone) = retrieval.answer(input, self)
-    if isDone {
-      requestCount += 1
-      completed = .memcachedGet
-    }
+    if isDone { progress.noteLine(.memcachedGet, awaitsValue: false) }
     state = isDone ? retrieval.isRefused ? .lineEnd : .line : .keys(retrieval)
     return count
   }
@@ -205,8 +212,7 @@ final class MemcachedSession: Session {
   }
 
   private func finish(_ arrival: Arrival) {
-    requestCount += 1
-    completed = storing
+    progress.noteValue()
     switch arrival.purpose {
     case .storage(let request, let answer):
       guard arrival.endsLine else { return answer.isSilent ? () : refuse("CLIENT_ERROR bad data chunk\r\n") }
@@ -239,61 +245,18 @@ final class MemcachedSession: Session {
   }
 
   private func authenticate(_ arrival: Arrival) {
-    if arrival.endsLine, case .bytes(let bytes, _) = arrival.value, credentials?.allow(bytes) == true {
-      isAuthenticated = true
+    if arrival.endsLine, case .bytes(let bytes, _) = arrival.value, login.admit(bytes) {
       output.append("STORED\r\n")
     } else {
       refuseCredentials("CLIENT_ERROR authentication failure\r\n")
     }
   }
 
-  /// Refuses a client without valid credentials. Ends the connection after ``mostAttempts`` attempts.
+  /// Refuses a client without valid credentials, and ends the connection after too many attempts.
   private func refuseCredentials(_ text: StaticString) {
     counters.add(.authenticationErrors)
     refuse(text)
-    attempts += 1
-    if attempts == MemcachedSession.mostAttempts { isEnding = true }
-  }
-
-  private static let mostAttempts = 10
-}
-
-/// The commands of the classic text protocol.
-enum TextCommand: CaseIterable {
-  case get, gets, gat, gats, set, add, replace, append, prepend, cas, delete, incr, decr, touch, flushAll, stats,
-    version
-  case verbosity, quit
-
-  var name: StaticString {
-    switch self {
-    case .get: "get"
-    case .gets: "gets"
-    case .gat: "gat"
-    case .gats: "gats"
-    case .set: "set"
-    case .add: "add"
-    case .replace: "replace"
-    case .append: "append"
-    case .prepend: "prepend"
-    case .cas: "cas"
-    case .delete: "delete"
-    case .incr: "incr"
-    case .decr: "decr"
-    case .touch: "touch"
-    case .flushAll: "flush_all"
-    case .stats: "stats"
-    case .version: "version"
-    case .verbosity: "verbosity"
-    case .quit: "quit"
-    }
-  }
-
-  init?(_ word: UnsafeRawBufferPointer) {
-    guard let found = TextCommand.allCases.first(where: { word.isEqual($0.name) }) else { return nil }
-    self = found
-  }
-
-  static func isOfAnotherProtocol(_ word: UnsafeRawBufferPointer) -> Bool {
-    (["GET", "PUT", "POST", "HEAD", "DELETE", "OPTIONS"] as [StaticString]).contains { word.isEqual($0) }
+    login.noteFailure()
+    if login.isRefused { isEnding = true }
   }
 }

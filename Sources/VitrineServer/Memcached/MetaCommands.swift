@@ -51,10 +51,7 @@ extension MemcachedSession {
       case UInt8(ascii: "O"):
         output.append(byte: Byte.blank)
         flags.opaque.withUnsafeBytes { output.append($0) }
-      case UInt8(ascii: "k"):
-        output.append(" k")
-        flags.keyText.withUnsafeBytes { output.append($0) }
-        if flags.isEncoded { output.append(" b") }
+      case UInt8(ascii: "k"): flags.name.append(to: output)
       case UInt8(ascii: "s"): append(" s", UInt64(max(0, answer.byteCount)))
       case UInt8(ascii: "c"): append(" c", answer.record.unique)
       case UInt8(ascii: "f"): append(" f", UInt64(answer.record.flags))
@@ -170,7 +167,7 @@ extension MemcachedSession {
     let now = Time.milliseconds()
     let left = info.expirationMilliseconds.map { max(0, ($0 - now) / 1000) } ?? -1
     output.append("ME ")
-    flags.keyText.withUnsafeBytes { output.append($0) }
+    flags.name.text.withUnsafeBytes { output.append($0) }
     let used = max(info.writtenMilliseconds, info.lastUsedMilliseconds ?? 0)
     output.append(
       " exp=\(left) la=\(max(0, (now - used) / 1000)) cas=\(properties.record.unique) "

@@ -6,14 +6,11 @@ struct MetaFlags {
   private static let known = Set("bcfhklqstuvCDFIJMNOPRTL".utf8)
   private static let longestOpaque = 32
 
-  let key: CacheKey
   /// The key as the request has it.
-  let keyText: [UInt8]
+  let name: MetaKey
   /// The letters of the flags in the order of the request, which is also that of the answer.
   private(set) var letters: [UInt8] = []
   private(set) var opaque: [UInt8] = []
-  private(set) var isQuiet = false
-  private(set) var isEncoded = false
   private(set) var clientFlags: UInt32 = 0
   private(set) var unique: UInt64?
   private(set) var expiry: ExpiryTime?
@@ -23,7 +20,10 @@ struct MetaFlags {
   private(set) var mode: UInt8?
   private(set) var delta: UInt64 = 1
   private(set) var initial: UInt64 = 0
-  private(set) var invalidates = false
+
+  var key: CacheKey { name.key }
+  var isQuiet: Bool { has("q") }
+  var invalidates: Bool { has("I") }
 
   struct Refusal: Error {
     let text: StaticString
@@ -34,20 +34,8 @@ struct MetaFlags {
     guard words.count >= 2, words[1].count <= ItemKey.longest else {
       throw Refusal(text: "CLIENT_ERROR bad command line format\r\n")
     }
-    keyText = Array(words[1])
-    for index in stride(from: first, to: words.count, by: 1) where words[index].isEqual("b") { isEncoded = true }
-    if isEncoded {
-      guard let decoded = Base64.decode(keyText) else {
-        throw Refusal(text: "CLIENT_ERROR error decoding key\r\n")
-      }
-      guard let key = decoded.withUnsafeBytes({ ItemKey.key($0, isEncoded: true) }) else {
-        throw Refusal(text: "CLIENT_ERROR bad command line format\r\n")
-      }
-      self.key = key
-    } else {
-      guard let key = ItemKey.key(words[1]) else { throw Refusal(text: "CLIENT_ERROR bad command line format\r\n") }
-      self.key = key
-    }
+    let isEncoded = stride(from: first, to: words.count, by: 1).contains { words[$0].isEqual("b") }
+    name = try MetaKey(words[1], isEncoded: isEncoded)
     guard words.count < RequestWords.most else {
       throw Refusal(text: "CLIENT_ERROR options flags are too long\r\n")
     }
@@ -63,8 +51,6 @@ struct MetaFlags {
     letters.append(letter)
     let token = UnsafeRawBufferPointer(rebasing: word.dropFirst())
     switch letter {
-    case UInt8(ascii: "q"): isQuiet = true
-    case UInt8(ascii: "I"): invalidates = true
     case UInt8(ascii: "F"): clientFlags = try MetaFlags.required(token.unsigned32)
     case UInt8(ascii: "C"): unique = try MetaFlags.required(token.unsignedNumber)
     case UInt8(ascii: "T"): expiry = try MetaFlags.moment(token, now)
@@ -119,10 +105,7 @@ struct MetaFlags {
       case UInt8(ascii: "O"):
         output.append(byte: Byte.blank)
         opaque.withUnsafeBytes { output.append($0) }
-      case UInt8(ascii: "k"):
-        output.append(" k")
-        keyText.withUnsafeBytes { output.append($0) }
-        if isEncoded { output.append(" b") }
+      case UInt8(ascii: "k"): name.append(to: output)
       default: value(letter)
       }
     }

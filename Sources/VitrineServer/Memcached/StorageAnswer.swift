@@ -26,26 +26,3 @@ enum StorageAnswer {
     }
   }
 }
-
-extension MemcachedSession {
-  /// Counts the error of a store, and queues it unless the client reads no answer.
-  func refuse(_ error: StoreError, isQuiet: Bool = false) {
-    switch error {
-    case .noSpace: counters.add(.noRoom)
-    case .tooLarge: counters.add(.tooLarge)
-    default: break
-    }
-    if isQuiet { return counters.add(.requestErrors) }
-    switch error {
-    case .noSpace: refuse("SERVER_ERROR out of memory storing object\r\n")
-    case .tooLarge: refuse("SERVER_ERROR object too large for cache\r\n")
-    default:
-      counters.add(.requestErrors)
-      output.append("SERVER_ERROR \(MemcachedSession.oneLine(error.description))\r\n")
-    }
-  }
-
-  private static func oneLine(_ text: String) -> String {
-    String(text.unicodeScalars.prefix(300).map { $0.value < 0x20 ? " " : Character($0) })
-  }
-}

@@ -28,8 +28,8 @@ enum ReplayCommand: Command {
       "A trace is a file, plain or packed by gzip or zstd. Format text: lines 'object size', both decimal, the "
         + "object below 2^64; blank lines and lines that begin with # are skipped. Format oracle: libCacheSim's "
         + "oracleGeneral, records of 24 bytes. A size is 1 byte to 1 GiB. If an object comes back with another "
-        + "size, the request is a miss, and the put overwrites. An object above what the budget can hold is a miss "
-        + "and is not stored.",
+        + "size, the request is a miss, and the put overwrites. An object above the largest size that the budget "
+        + "allows is a miss and is not stored.",
       "The budget is that of the whole folder. --budget-share first reads the trace once to count the distinct "
         + "objects, each at the size of its first request. It keeps their ids in memory. --compare keeps the "
         + "objects of the simulated caches. Nothing else grows with the trace.",

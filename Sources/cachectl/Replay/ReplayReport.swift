@@ -9,7 +9,7 @@ struct ReplayReport {
   var counts = MissCounts()
   var putCount = 0
   var putByteCount = 0
-  /// Objects larger than the budget can hold, each time they were requested.
+  /// Objects above the largest size that the budget allows, each time they were requested.
   var refusedCount = 0
   /// Hits with other bytes than those put.
   var mismatchCount = 0

@@ -30,7 +30,7 @@ enum ReplayText {
     table.add(["evicted", Quantity.count(report.evictionCount, "entry", "entries")])
     if report.refusedCount > 0 {
       let requests = Quantity.count(report.refusedCount, "request", "requests")
-      table.add(["too large", "\(requests) of objects above what the budget can hold"])
+      table.add(["too large", "\(requests) of objects above the largest size that the budget allows"])
     }
     let rate = Quantity.count(Int(report.putsPerSecond))
     table.add(["puts", "\(rate) a second; \(latencies(report.puts))"])

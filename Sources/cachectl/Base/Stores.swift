@@ -3,16 +3,16 @@ import Glibc
 import Vitrine
 
 /// Opens the store of a command.
-enum Stores {
+package enum Stores {
   /// For commands that change no entry. Works while another process writes. With `notesUses`, gets count as uses.
-  static func read<R>(
+  package static func read<R>(
     _ arguments: Arguments, notesUses: Bool = false, _ body: (CacheStore) throws -> R
   ) throws -> R {
     try closing(openForReading(arguments, notesUses: notesUses), body)
   }
 
   /// For commands that change the store. Waits for another writer as long as `--wait` says.
-  static func write<R>(_ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R)
+  package static func write<R>(_ arguments: Arguments, _ options: StoreOptions, _ body: (CacheStore) throws -> R)
     throws -> R
   {
     let options = try with(arguments, options)
@@ -23,7 +23,7 @@ enum Stores {
     return try closing(store, body)
   }
 
-  static func openForReading(_ arguments: Arguments, notesUses: Bool = false) throws -> CacheStore {
+  package static func openForReading(_ arguments: Arguments, notesUses: Bool = false) throws -> CacheStore {
     var options = StoreOptions()
     options.isReadOnly = true
     options.notesUses = notesUses
@@ -32,7 +32,7 @@ enum Stores {
   }
 
   /// Returns the options with the read mode of `--reads`.
-  static func with(_ arguments: Arguments, _ options: StoreOptions) throws -> StoreOptions {
+  package static func with(_ arguments: Arguments, _ options: StoreOptions) throws -> StoreOptions {
     var options = options
     if let reads = try arguments.reads(.reads) { options.reads = reads }
     return options
@@ -51,7 +51,7 @@ enum Stores {
     return result
   }
 
-  static func path(_ arguments: Arguments) throws -> String {
+  package static func path(_ arguments: Arguments) throws -> String {
     let word = arguments.positionals[0]
     if word.isEmpty { throw arguments.fail("the path of the store is empty") }
     return try arguments.text(word, "the path of the store")
@@ -59,14 +59,16 @@ enum Stores {
 }
 
 /// Repeats an opening while another opening has the store for writing, until a time has passed.
-struct LockWait {
+package struct LockWait {
   private static let pauseMilliseconds: UInt32 = 10
 
-  let milliseconds: Int
+  private let milliseconds: Int
+
+  package init(milliseconds: Int) { self.milliseconds = milliseconds }
 
   /// Throws the errors of `open`, and `Failure` if the command is interrupted during the wait. `open` must not wait
   /// itself. Blocks the calling thread.
-  func run<R>(_ open: () throws -> R) throws -> R {
+  package func run<R>(_ open: () throws -> R) throws -> R {
     let end = Time.monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
     while true {
       do {

@@ -2,13 +2,13 @@ import CacheCtlKit
 import Vitrine
 
 /// The reason why a key has no value.
-enum AbsenceReason {
+package enum AbsenceReason {
   case missing
   case expired
   case damaged
   case lost
 
-  var text: String {
+  package var text: String {
     switch self {
     case .missing: "no such key"
     case .expired: "expired"
@@ -19,17 +19,17 @@ enum AbsenceReason {
 }
 
 /// Reads values, and distinguishes the reasons why a key has none. Used from one thread.
-struct Reader {
+package struct Reader {
   private let store: CacheStore
   private var lostCount: Int
 
-  init(_ store: CacheStore) {
+  package init(_ store: CacheStore) {
     self.store = store
     lostCount = store.statistics().lostCount
   }
 
   /// Passes the value to `body`; returns the reason if there is none.
-  mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
+  package mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
     // A get that finds damage drops the entry, which then looks as if it never existed. So the key is looked up before.
     let before = store.lookup(key)
     if let _: Void = try store.get(key, { bytes in try body(bytes) }) { return nil }
@@ -37,7 +37,7 @@ struct Reader {
   }
 
   /// Returns the value as a `Blob`, or the reason why there is none.
-  mutating func blob(_ key: CacheKey) throws -> (blob: Blob?, reason: AbsenceReason?) {
+  package mutating func blob(_ key: CacheKey) throws -> (blob: Blob?, reason: AbsenceReason?) {
     let before = store.lookup(key)
     if let blob = store.blob(key) { return (blob, nil) }
     return (nil, try reason(key, before))

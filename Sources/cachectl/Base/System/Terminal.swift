@@ -2,9 +2,9 @@ import CacheCtlKit
 import Glibc
 
 /// The capabilities of the terminal.
-enum Terminal {
+package enum Terminal {
   /// Blocks where the locale says UTF-8, else ASCII.
-  static var symbols: Bar.Symbols {
+  package static var symbols: Bar.Symbols {
     for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
       guard let value = getenv(name), value.pointee != 0 else { continue }
       let locale = String(cString: value).lowercased()

@@ -2,39 +2,39 @@ import CacheCtlKit
 import Glibc
 
 /// Buffered output to stdout or to a file. Used from one thread.
-final class Output {
+package final class Output {
   private let descriptor: CInt
   private let name: String
   private var buffer: [UInt8] = []
   private static let bufferByteCount = 1 << 16
 
-  init(descriptor: CInt, name: String = "stdout") {
+  package init(descriptor: CInt, name: String = "stdout") {
     self.descriptor = descriptor
     self.name = name
   }
 
-  var isTerminal: Bool { isatty(descriptor) == 1 }
+  package var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// Buffers until the buffer is full, or until ``flush()``.
-  func write(_ text: String) throws {
+  package func write(_ text: String) throws {
     buffer += text.utf8
     if buffer.count >= Output.bufferByteCount { try flush() }
   }
 
   /// Writes before it returns, in one call if the system takes it whole.
-  func writeNow(_ text: String) throws {
+  package func writeNow(_ text: String) throws {
     buffer += text.utf8
     try flush()
   }
 
-  func write(_ bytes: RawSpan) throws {
+  package func write(_ bytes: RawSpan) throws {
     try flush()
     try bytes.withUnsafeBytes { try writeAll($0) }
   }
 
-  func write(_ json: JSON) throws { try write(json.document) }
+  package func write(_ json: JSON) throws { try write(json.document) }
 
-  func flush() throws {
+  package func flush() throws {
     guard !buffer.isEmpty else { return }
     let bytes = buffer
     buffer.removeAll(keepingCapacity: true)

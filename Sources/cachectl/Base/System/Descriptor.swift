@@ -2,9 +2,9 @@ import CacheCtlKit
 import Glibc
 
 /// An open file or folder, closed at the end of its lifetime. Paths and names are bytes, as the system takes them.
-struct Descriptor: ~Copyable {
-  let raw: CInt
-  let path: [UInt8]
+package struct Descriptor: ~Copyable {
+  package let raw: CInt
+  package let path: [UInt8]
 
   private init(raw: CInt, path: [UInt8]) {
     self.raw = raw
@@ -14,34 +14,34 @@ struct Descriptor: ~Copyable {
   deinit { close(raw) }
 
   /// Opens a path from the user, following symbolic links as any tool does.
-  static func open(_ path: [UInt8], _ flags: CInt, mode: mode_t = 0) throws(Failure) -> Descriptor {
+  package static func open(_ path: [UInt8], _ flags: CInt, mode: mode_t = 0) throws(Failure) -> Descriptor {
     let raw = withCString(path) { Glibc.open($0, flags | O_CLOEXEC, mode) }
     guard raw >= 0 else { throw .system("open", printable(path)) }
     return Descriptor(raw: raw, path: path)
   }
 
-  static func standardInput() throws(Failure) -> Descriptor {
+  package static func standardInput() throws(Failure) -> Descriptor {
     let raw = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     guard raw >= 0 else { throw .system("read", "stdin") }
     return Descriptor(raw: raw, path: Array("stdin".utf8))
   }
 
   /// Opens one name inside this folder, never through a symbolic link.
-  func open(_ name: [UInt8], _ flags: CInt, mode: mode_t = 0) throws(Failure) -> Descriptor {
+  package func open(_ name: [UInt8], _ flags: CInt, mode: mode_t = 0) throws(Failure) -> Descriptor {
     let full = name == Array(".".utf8) ? path : path + Array("/".utf8) + name
     let raw = withCString(name) { openat(self.raw, $0, flags | O_NOFOLLOW | O_CLOEXEC, mode) }
     guard raw >= 0 else { throw .system("open", printable(full)) }
     return Descriptor(raw: raw, path: full)
   }
 
-  func status() throws(Failure) -> stat {
+  package func status() throws(Failure) -> stat {
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw .system("stat", printable(path)) }
     return status
   }
 
   /// Reads up to the end; nil if the file has more than `limit` bytes.
-  func readAll(limit: Int) throws(Failure) -> [UInt8]? {
+  package func readAll(limit: Int) throws(Failure) -> [UInt8]? {
     var bytes: [UInt8] = []
     var step = max(1 << 16, min(Int(try status().st_size) + 1, limit + 1))
     while true {
@@ -63,7 +63,7 @@ struct Descriptor: ~Copyable {
 
 extension Descriptor {
   /// The entries of this folder, in the order of their bytes, without `.` and `..`.
-  func names() throws(Failure) -> [[UInt8]] {
+  package func names() throws(Failure) -> [[UInt8]] {
     // The listing owns a separate descriptor, with its own position.
     let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let listing = fdopendir(copy) else { throw .system("read", printable(path)) }
@@ -81,22 +81,22 @@ extension Descriptor {
 }
 
 /// Calls `body` with the bytes and a NUL after them.
-func withCString<R>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
+package func withCString<R>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
   (bytes + [0]).withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
 }
 
 /// Identifies a file by its device and inode, under any name.
-struct FileIdentity: Equatable {
-  let device: dev_t
-  let node: ino_t
+package struct FileIdentity: Equatable {
+  package let device: dev_t
+  package let node: ino_t
 
-  init(_ status: stat) {
+  package init(_ status: stat) {
     device = status.st_dev
     node = status.st_ino
   }
 
   /// Returns nil if there is no file at the path.
-  init?(path: String) {
+  package init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     self.init(status)

@@ -1,13 +1,13 @@
 import Glibc
 
 /// The reason why a command stopped, with its exit status.
-struct Failure: Error {
-  let message: String
-  let status: ExitStatus
+package struct Failure: Error {
+  package let message: String
+  package let status: ExitStatus
   /// Zero if no system call failed.
   private let code: CInt
 
-  init(_ message: String, status: ExitStatus = .couldNotRun) {
+  package init(_ message: String, status: ExitStatus = .couldNotRun) {
     self.init(message, status: status, code: 0)
   }
 
@@ -17,10 +17,10 @@ struct Failure: Error {
     self.code = code
   }
 
-  var isAlreadyThere: Bool { code == EEXIST }
+  package var isAlreadyThere: Bool { code == EEXIST }
 
   /// Describes the `errno` of a call that just failed.
-  static func system(_ operation: String, _ path: String) -> Failure {
+  package static func system(_ operation: String, _ path: String) -> Failure {
     let code = errno
     return Failure(
       "\(operation) \(path): \(String(cString: strerror(code)))", status: .couldNotRun, code: code)
@@ -28,4 +28,4 @@ struct Failure: Error {
 }
 
 /// The reader of the output has closed it: a reason to stop without an error message.
-struct OutputClosed: Error {}
+package struct OutputClosed: Error {}

@@ -1,5 +1,5 @@
 /// The drawing of one bitmap from source lines into its memory. Single-threaded. Must not outlive the target memory.
-final class StyleDrawing {
+final class StylePainter {
   let sampler: RowSampler
   private let writer: UprightWriter
   /// The mask of the stored picture, before it is made upright.

@@ -2,13 +2,13 @@ import Glibc
 import Synchronization
 
 /// SIGINT and SIGTERM as a request to stop early, for commands that can. A second signal ends the process as usual.
-enum Interruption {
+package enum Interruption {
   private static let hasBeenAsked = Atomic<Bool>(false)
 
-  static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) }
+  package static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) }
 
   /// Starts listening. A signal that was ignored, as with nohup, stays ignored.
-  static func listen() {
+  package static func listen() {
     // Initialized before the handler needs it: a lazy initializer must not run in a handler.
     hasBeenAsked.store(false, ordering: .relaxed)
     for number in [SIGINT, SIGTERM] {

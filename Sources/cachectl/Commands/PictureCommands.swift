@@ -1,3 +1,7 @@
+#if Images
+  import CacheCtlPictures
+#endif
+
 /// The commands that need the image libraries.
 enum PictureCommands {
   #if Images
