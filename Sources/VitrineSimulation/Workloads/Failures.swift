@@ -27,7 +27,7 @@ extension CrashWorkload {
         try store.reopen()
       }
       disk.removeFaults()
-      disk.core.withLock { $0.giveRoom() }
+      disk.giveRoom()
       if numbers.chance(50) { store.upkeep() }
     }
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
@@ -43,7 +43,7 @@ extension CrashWorkload {
       for number in 3..<8 { try store.change(of: 6, 40 * turn + number, &numbers) }
       if numbers.chance(50) { store.upkeep() }
       if numbers.chance(30) { try store.reopen() }
-      disk.core.withLock { $0.giveRoom() }
+      disk.giveRoom()
     }
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
   }
