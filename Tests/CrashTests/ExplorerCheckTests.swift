@@ -119,8 +119,7 @@ import Vitrine
     try work.removeAll()
     try work.checkHeld()
     try work.put("k", Workload.bytes(700, 3))
-    work.hold("k")
-    work.heldBlobs[0].bytes[5] ^= 1
+    work.heldBlobs.hold("k", try #require(work.store.blob("k")), showing: Workload.bytes(700, 4))
     #expect(throws: Workload.Unexpected.self) { try work.checkHeld() }
   }
 

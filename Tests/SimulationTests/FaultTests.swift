@@ -78,11 +78,11 @@ import Vitrine
   @Test func diskIsFilledAndFreedBeforeThePlannedCall() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [1], in: directory)
-    disk.plan(before: disk.callCount + 2) { $0.fillUp(refusingNewNames: true) }
+    disk.plan(before: disk.callCount + 2) { $0.space.fillUp(refusingNewNames: true) }
     try file.write(filled(1, 5000), at: 0)
     #expect(code { try file.write(filled(1, 9000), at: 0) } == ErrorCode.noSpace)
     #expect(code { _ = try directory.openFile("b", .create) } == ErrorCode.noSpace)
-    disk.plan(before: disk.callCount + 1) { $0.giveRoom() }
+    disk.plan(before: disk.callCount + 1) { $0.space.giveRoom() }
     _ = try directory.openFile("b", .create)
     #expect(disk.strikeCount == 2)
   }
@@ -90,7 +90,7 @@ import Vitrine
   @Test func readOnlyFileSystemRefusesChangesAndAllowsReads() throws {
     let (disk, directory) = try diskWithFolder()
     let file = try durableFile("a", [7], in: directory)
-    disk.plan(before: disk.callCount + 1) { $0.isReadOnly = true }
+    disk.plan(before: disk.callCount + 1) { $0.faults.refuseChanges() }
     let changes: [() throws -> Void] = [
       { try file.write([1], at: 0) }, { try file.sync() }, { try file.truncate(to: 0) },
       { try file.allocate(byteCount: 9000) }, { _ = try directory.openFile("b", .create) },

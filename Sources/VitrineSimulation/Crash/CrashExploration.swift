@@ -9,36 +9,24 @@
 /// }
 /// ```
 package struct CrashExploration: Sequence {
-  private let first: DiskState
-  private let journal: [DiskOperation]
+  private let journal: DiskJournal
   private let options: SimulatedDisk.Options
   private let moments: [Int]
-  private let mixtures: Int
-  private let seed: UInt64
-  private let maximumAlone: Int
-  private let maximumAloneNowAndThen: Int
-  private let takesFilesAlone: Bool
+  private let selection: PolicySelection
   private let expectation: @Sendable (Int) -> Int
   /// The journal by its ``DiskOperation/shapes(of:)``, if disks with equal shapes count as one.
   private let shapes: [DiskOperation]?
 
   init(
-    first: DiskState, journal: [DiskOperation], options: SimulatedDisk.Options, moments: [Int], mixtures: Int,
-    seed: UInt64, maximumAlone: Int, maximumAloneNowAndThen: Int, takesFilesAlone: Bool, comparesShapes: Bool,
-    expectation: @escaping @Sendable (Int) -> Int
+    _ journal: DiskJournal, options: SimulatedDisk.Options, moments: [Int], selection: PolicySelection,
+    comparesShapes: Bool, expectation: @escaping @Sendable (Int) -> Int
   ) {
-    let reachable = first.operationCount...first.operationCount + journal.count
-    self.first = first
     self.journal = journal
     self.options = options
-    self.moments = Set(moments.filter(reachable.contains)).sorted()
-    self.mixtures = mixtures
-    self.seed = seed
-    self.maximumAlone = maximumAlone
-    self.maximumAloneNowAndThen = maximumAloneNowAndThen
-    self.takesFilesAlone = takesFilesAlone
+    self.moments = Set(moments.filter(journal.moments.contains)).sorted()
+    self.selection = selection
     self.expectation = expectation
-    shapes = comparesShapes ? DiskOperation.shapes(of: journal) : nil
+    shapes = comparesShapes ? DiskOperation.shapes(of: journal.operations) : nil
   }
 
   package func makeIterator() -> Iterator { Iterator(self) }
@@ -55,8 +43,8 @@ package struct CrashExploration: Sequence {
 
     init(_ exploration: CrashExploration) {
       self.exploration = exploration
-      state = exploration.first
-      shape = exploration.first
+      state = exploration.journal.initial
+      shape = exploration.journal.initial
     }
 
     package mutating func next() -> Crash? {
@@ -67,7 +55,8 @@ package struct CrashExploration: Sequence {
           let expected = exploration.expectation(states.operationCount)
           if seen.insert(mixed(fingerprint, UInt64(bitPattern: Int64(expected)))).inserted {
             return Crash(
-              last: exploration.operation(before: states.operationCount), policy: policy, fingerprint: fingerprint,
+              last: exploration.journal.operation(before: states.operationCount), policy: policy,
+              fingerprint: fingerprint,
               expected: expected, states: states)
           }
         }
@@ -78,26 +67,17 @@ package struct CrashExploration: Sequence {
     }
 
     private mutating func advance(to moment: Int) {
-      let range =
-        (state.operationCount - exploration.first.operationCount)..<(moment - exploration.first.operationCount)
-      for operation in exploration.journal[range] { state.apply(operation) }
+      let first = exploration.journal.moments.lowerBound
+      let range = (state.operationCount - first)..<(moment - first)
+      for operation in exploration.journal.operations[range] { state.apply(operation) }
       if let shapes = exploration.shapes {
         for operation in shapes[range] { shape.apply(operation) }
         shapeStates = CrashStates(shape, options: exploration.options)
       }
       let states = CrashStates(state, options: exploration.options)
-      policies =
-        states.policies(
-          mixtures: exploration.mixtures, seed: exploration.seed, maximumAlone: exploration.maximumAlone,
-          maximumAloneNowAndThen: exploration.maximumAloneNowAndThen,
-          takesFilesAlone: exploration.takesFilesAlone)[...]
+      policies = states.policies(exploration.selection)[...]
       self.states = states
     }
-  }
-
-  private func operation(before moment: Int) -> DiskOperation? {
-    let position = moment - first.operationCount - 1
-    return journal.indices.contains(position) ? journal[position] : nil
   }
 }
 

@@ -35,10 +35,18 @@ package struct CrashStates: Sendable {
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
     takesFilesAlone: Bool = true
   ) -> [CrashPolicy] {
+    policies(
+      PolicySelection(
+        mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, maximumAloneNowAndThen: maximumAloneNowAndThen,
+        takesFilesAlone: takesFilesAlone))
+  }
+
+  func policies(_ selection: PolicySelection) -> [CrashPolicy] {
     if unsynced.isEmpty { return [.everythingKept] }
     var policies: [CrashPolicy] = [.everythingKept, .everythingLost]
-    let here = mixed(seed, UInt64(operationCount))
-    let most = mixed(here, 0x3_0000_0000) % 8 == 0 ? Swift.max(maximumAlone, maximumAloneNowAndThen) : maximumAlone
+    let here = mixed(selection.seed, UInt64(operationCount))
+    var most = selection.maximumAlone
+    if mixed(here, 0x3_0000_0000) % 8 == 0 { most = Swift.max(most, selection.maximumAloneNowAndThen) }
     for change in alone(most, seed: here) {
       policies.append(.onlyLost(change.index))
       policies.append(.onlyKept(change.index))
@@ -46,7 +54,7 @@ package struct CrashStates: Sendable {
     }
     let inodes = Set(unsynced.map(\.inode)).sorted()
     if inodes.count > 1 {
-      for inode in inodes where takesFilesAlone {
+      for inode in inodes where selection.takesFilesAlone {
         policies.append(.inodeLost(inode))
         policies.append(.inodeKept(inode))
       }
@@ -54,7 +62,7 @@ package struct CrashStates: Sendable {
       policies.append(.onlyContentKept)
     }
     policies += [.onlyLengthsKept, .onlyLengthsLost, .onlyBlocksLost]
-    for number in 0..<Swift.max(mixtures, 0) {
+    for number in 0..<Swift.max(selection.mixtures, 0) {
       let drawn = mixed(here, UInt64(number) &+ 0x2_0000_0000)
       policies.append(number % 3 == 2 ? .moments(seed: drawn) : .mixture(seed: drawn))
     }

@@ -27,13 +27,13 @@ struct Fate {
   }
 
   /// Returns the parts of the file's `range` that survive.
-  func parts(of range: Range<Int>, isStore: Bool) -> [Range<Int>] {
+  func parts(of range: Range<Int>, grain: Grain) -> [Range<Int>] {
     switch bytes {
     case .kept: [range]
     case .lost: []
-    case .torn(let seed): tornParts(of: range, isStore: isStore, seed: seed)
+    case .torn(let seed): grain.tornParts(of: range, seed: seed)
     case .ofMoments(let seed, let position, let moments):
-      keptParts(of: range, grain: Grain.sector) { position < mixed(seed, UInt64($0) &+ 1) % moments }
+      Grain.sector.keptParts(of: range) { position < mixed(seed, UInt64($0) &+ 1) % moments }
     }
   }
 
@@ -45,8 +45,8 @@ struct Fate {
     case .lost: return nil
     case .between(let seed):
       if cuts || new <= old { return new }
-      let sectors = (new - old) / Grain.sector
-      return old + Int(mixed(seed, 5) % UInt64(sectors + 1)) * Grain.sector
+      let sectors = (new - old) / Grain.sector.byteCount
+      return old + Int(mixed(seed, 5) % UInt64(sectors + 1)) * Grain.sector.byteCount
     }
   }
 }

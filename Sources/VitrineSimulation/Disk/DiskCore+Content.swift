@@ -31,7 +31,7 @@ extension DiskCore {
   private func readStale(
     _ file: LiveFile, _ part: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
   ) {
-    let earlier = state(after: initial.operationCount + journal.count * part / 256).files[file.number]?.live
+    let earlier = journal.state(afterPart: part).files[file.number]?.live
     var (buffer, offset) = (buffer, offset)
     // Every second time in a single sector only.
     if part % 2 == 1, !buffer.isEmpty {
@@ -94,11 +94,11 @@ extension DiskCore {
       bytes.reserveCapacity(count)
       bytes.append(contentsOf: first.prefix(count))
       bytes.append(contentsOf: second.prefix(count - bytes.count))
-      try record(.write(file.number, offset: offset, bytes: bytes), path)
+      try journal.record(.write(file.number, offset: offset, bytes: bytes), path)
       change(file) { $0.write(bytes, at: offset) }
     }
     guard let code else { return }
-    if count == first.count + second.count { wholeFailedWrites.insert(operationCount - 1) }
+    if count == first.count + second.count { journal.noteWholeFailedWrite() }
     throw failure(code, "write", path)
   }
 
@@ -113,7 +113,7 @@ extension DiskCore {
     if fittingByteCount(file, 0..<byteCount) < byteCount {
       throw failure(ErrorCode.noSpace, "allocate", path)
     }
-    try record(.allocate(file.number, byteCount: byteCount), path)
+    try journal.record(.allocate(file.number, byteCount: byteCount), path)
     change(file) { $0.allocate(byteCount) }
   }
 
@@ -129,16 +129,16 @@ extension DiskCore {
     switch try begin(.syncFile, path) {
     case .pretend: return
     case .loseUnsyncedPages(let code):
-      try record(.loseUnsyncedPages(file.number), path)
+      try journal.record(.loseUnsyncedPages(file.number), path)
       throw failure(code, "sync", path)
-    default: try record(.syncFile(file.number, begun: begun), path)
+    default: try journal.record(.syncFile(file.number, begun: begun), path)
     }
   }
 
   /// A write-back leaves open which bytes reach the disk before a sync, so only its failure changes anything.
   mutating func writeBack(_ file: LiveFile, _ path: String) throws(SystemError) {
     guard case .loseUnsyncedPages(let code) = try begin(.writeBack, path) else { return }
-    try record(.loseUnsyncedPages(file.number), path)
+    try journal.record(.loseUnsyncedPages(file.number), path)
     throw failure(code, "write back", path)
   }
 
@@ -159,41 +159,34 @@ extension DiskCore {
 
   mutating func tryLock(_ file: LiveFile, for handle: UInt64, _ path: String) throws(SystemError) -> Bool {
     _ = try begin(.lock, path)
-    if file.lockOwner == nil { file.lockOwner = handle }
-    return file.lockOwner == handle
+    return file.tryLock(for: handle)
   }
 
-  /// Notes misuse. On a real disk, a store past the end of the file kills the process, and so may a store into a hole
-  /// on a full disk.
   mutating func willStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) {
     file.memory?.noteExtent(range.upperBound)
-    if isStopped || range.isEmpty { return }
-    if file.memory == nil || range.lowerBound < 0 || range.upperBound > file.byteCount {
-      misuse.append(
-        "store to [\(range.lowerBound), \(range.upperBound)) of \(path), which is not a mapped part of it")
-    } else if !FileContent.pageRange(range).allSatisfy(file.content.hasPage) {
-      misuse.append("store to [\(range.lowerBound), \(range.upperBound)) of \(path), which has no blocks")
-    }
+    if journal.isStopped || range.isEmpty { return }
+    misuse.check(storeTo: range, of: file, path)
   }
 
   mutating func didStore(_ file: LiveFile, _ range: Range<Int>, _ path: String) throws(SystemError) {
-    guard !isStopped, file.memory != nil, range.lowerBound >= 0, !range.isEmpty,
+    guard !journal.isStopped, file.memory != nil, range.lowerBound >= 0, !range.isEmpty,
       range.upperBound <= file.byteCount
     else { return }
-    try record(.store(file.number, offset: range.lowerBound, bytes: file.bytes(range)), path)
+    try journal.record(.store(file.number, offset: range.lowerBound, bytes: file.bytes(range)), path)
     change(file) { $0.notedStore(range) }
   }
 
   private mutating func setLength(_ file: LiveFile, _ byteCount: Int, _ path: String) throws(SystemError) {
-    try record(.truncate(file.number, byteCount: byteCount), path)
+    try journal.record(.truncate(file.number, byteCount: byteCount), path)
     change(file) { $0.setLength(byteCount) }
   }
 
   /// Returns how many of the range's bytes, from its start, find blocks. Without a promise, even an existing block
   /// may have to be written elsewhere.
   private func fittingByteCount(_ file: LiveFile, _ range: Range<Int>) -> Int {
-    var free = freePageCount
-    for page in FileContent.pageRange(range) where !(options.promisesAllocation && file.content.hasPage(page)) {
+    var free = space.freePageCount
+    let promisesAllocation = options.promisesAllocation
+    for page in FileContent.pageRange(range) where !(promisesAllocation && file.content.hasPage(page)) {
       if free == 0 { return Swift.max(page * Page.byteCount - range.lowerBound, 0) }
       free -= 1
     }

@@ -3,101 +3,53 @@ import Vitrine
 /// The state of a simulated disk, behind its lock: the visible files, and the journal that determines everything
 /// about durability.
 ///
-/// The two are separate on purpose. Live files know nothing of syncs, and ``DiskState`` knows nothing of handles. If
+/// The two are separate on purpose. Live files know nothing of syncs, ``DiskState`` knows nothing of handles; if
 /// they disagree about a byte, a store was not announced.
 struct DiskCore {
-  var options: SimulatedDisk.Options
-  var initial: DiskState
-  var journal: [DiskOperation] = []
-  var files: [Int: LiveFile] = [:]
-  /// Entries by folder. A removed folder has none.
-  var directories: [Int: [String: Int]] = [:]
+  private let initialOptions: SimulatedDisk.Options
+  var journal: DiskJournal
+  var files: FileTree
+  var space: DiskSpace
   var faults = FaultPlan()
   var interventions = InterventionPlan()
-  var calls: [DiskCall: Int] = [:]
-  var misuse: [String] = []
-  /// The numbers of writes that wrote all their bytes but returned an error.
-  var wholeFailedWrites: Set<Int> = []
-  var stopsAfter: Int?
-  /// The engine's line of the current call.
-  var caller: CallSite?
-  var refusesNewNames = false
-  /// Refuses every change, like a file system after an error.
-  var isReadOnly = false
+  var misuse = MappingMisuse()
+  private(set) var calls = CallCounts()
   /// The number of operations after which the store's folder was moved away or removed.
-  var folderLost: Int?
-  var usedPageCount = 0 { didSet { mostUsedPageCount = Swift.max(mostUsedPageCount, usedPageCount) } }
-  var mostUsedPageCount = 0
-  private var nextInode: Int
+  private(set) var folderLost: Int?
   private var nextHandle: UInt64 = 1
 
   init(_ state: DiskState, options: SimulatedDisk.Options) {
-    self.options = options
-    initial = state
-    nextInode = state.nextInode
-    var waiting = [DiskState.root]
-    while let inode = waiting.popLast() {
-      let entries = state.directories[inode]?.live ?? [:]
-      directories[inode] = entries
-      for child in entries.values {
-        if let file = state.files[child] {
-          files[child] = LiveFile(number: child, content: file.live)
-          usedPageCount += file.live.allocatedPageCount
-        } else {
-          waiting.append(child)
-        }
-      }
-    }
+    initialOptions = options
+    journal = DiskJournal(after: state)
+    files = FileTree(state)
+    space = DiskSpace(capacityByteCount: options.capacityByteCount, usedPageCount: files.allocatedPageCount)
   }
 
-  var operationCount: Int { initial.operationCount + journal.count }
-  var isStopped: Bool { stopsAfter.map { operationCount >= $0 } ?? false }
-  var freePageCount: Int { Swift.max(0, options.capacityByteCount / Page.byteCount - usedPageCount) }
-
-  /// Returns the disk after the first `count` operations of its life.
-  func state(after count: Int) -> DiskState {
-    var state = initial
-    for operation in journal.prefix(Swift.max(0, count - initial.operationCount)) { state.apply(operation) }
-    return state
+  /// The options of a disk that continues this one.
+  var options: SimulatedDisk.Options {
+    var options = initialOptions
+    options.capacityByteCount = space.capacityByteCount
+    return options
   }
+
+  /// Returns the file or folder at a path from the root, nil if there is none.
+  func resolve(_ path: String) -> Int? { files.resolve(DiskPath.components(path)) }
 
   /// Begins every call: a stopped disk refuses it, a planned fault may strike it.
   mutating func begin(_ call: DiskCall, _ path: String) throws(SystemError) -> Fault.Effect? {
-    try checkRunning("\(call)", path)
-    calls[call, default: 0] += 1
-    interventions.calls += 1
-    while let intervention = interventions.due() { intervention(&self) }
-    if isReadOnly, call.changes { throw failure(ErrorCode.readOnlyFileSystem, "\(call)", path) }
+    try journal.checkRunning("\(call)", path)
+    calls.add(call)
+    while let intervention = interventions.due(at: calls.total) { intervention(&self) }
     let effect = faults.effect(on: call, path: path)
     switch effect {
-    case .fail(let code): throw SystemError(code: code, operation: "\(call)", path: path)
-    case .failAfterWriting(_, let code) where call != .write:
-      throw SystemError(code: code, operation: "\(call)", path: path)
+    case .fail(let code): throw failure(code, "\(call)", path)
+    case .failAfterWriting(_, let code) where call != .write: throw failure(code, "\(call)", path)
     default: return effect
     }
   }
 
-  /// Journals a change, which the caller then makes. Throws if the disk stops before it.
-  mutating func record(_ change: DiskOperation.Change, _ path: String) throws(SystemError) {
-    try checkRunning("change", path)
-    recordUnchecked(change, path, caller)
-  }
-
-  /// Journals an external change, which a stopped disk does not refuse.
-  mutating func recordFromOutside(_ change: DiskOperation.Change, _ path: String) { recordUnchecked(change, path, nil) }
-
-  private mutating func recordUnchecked(_ change: DiskOperation.Change, _ path: String, _ site: CallSite?) {
-    journal.append(
-      DiskOperation(index: operationCount, path: path, change: change, site: site, thread: .current))
-  }
-
-  private func checkRunning(_ operation: @autoclosure () -> String, _ path: String) throws(SystemError) {
-    if isStopped { throw SystemError(code: ErrorCode.inputOutput, operation: operation(), path: path) }
-  }
-
-  mutating func newInode() -> Int {
-    defer { nextInode += 1 }
-    return nextInode
+  func failure(_ code: Int32, _ operation: String, _ path: String) -> SystemError {
+    SystemError(code: code, operation: operation, path: path)
   }
 
   mutating func newHandle() -> UInt64 {
@@ -109,23 +61,63 @@ struct DiskCore {
   mutating func change(_ file: LiveFile, _ body: (LiveFile) -> Void) {
     let before = file.content.allocatedPageCount
     body(file)
-    usedPageCount += file.content.allocatedPageCount - before
+    space.add(pageCount: file.content.allocatedPageCount - before)
   }
 
-  /// Removes the last name of a file.
-  mutating func loseName(_ inode: Int) {
-    files[inode]?.isNamed = false
-    releaseIfUnused(inode)
-  }
+  /// Removes a file or folder that has lost its last name.
+  mutating func loseName(_ inode: Int) { if let freed = files.remove(inode) { space.add(pageCount: -freed) } }
 
   mutating func loseHold(on file: LiveFile) {
-    file.holdCount -= 1
-    releaseIfUnused(file.number)
+    if let freed = files.endHold(on: file) { space.add(pageCount: -freed) }
   }
 
-  private mutating func releaseIfUnused(_ inode: Int) {
-    guard let file = files[inode], !file.isNamed, file.holdCount == 0 else { return }
-    usedPageCount -= file.content.allocatedPageCount
-    files[inode] = nil
+  // MARK: External changes
+
+  /// Makes a file or folder. Returns its number, nil if there is no such parent.
+  mutating func link(_ name: String, in parent: Int, _ path: String, isDirectory: Bool) -> Int? {
+    guard files.isFolder(parent) else { return nil }
+    let inode = files.takeNumber()
+    journal.recordFromOutside(.link(inode, in: parent, name: name, isDirectory: isDirectory), path)
+    if isDirectory {
+      files.addFolder(inode, name, in: parent)
+    } else {
+      files.addFile(LiveFile(number: inode, content: FileContent()), name, in: parent)
+    }
+    return inode
+  }
+
+  typealias Place = (parent: Int, name: String, path: String)
+
+  mutating func move(_ inode: Int, from old: Place, to new: Place) {
+    journal.recordFromOutside(
+      .link(inode, in: new.parent, name: new.name, isDirectory: files.isFolder(inode)), new.path)
+    files.link(inode, new.name, in: new.parent)
+    journal.recordFromOutside(.unlink(inode, in: old.parent, name: old.name), old.path)
+    files.unlink(old.name, in: old.parent)
+  }
+
+  /// From the leaves up, so that no handle inside has a folder that seems to exist.
+  mutating func unlink(_ name: String, in parent: Int, _ path: String) {
+    guard let inode = files.entries(of: parent)?[name] else { return }
+    for child in (files.entries(of: inode) ?? [:]).keys.sorted() {
+      unlink(child, in: inode, DiskPath.join(path, child))
+    }
+    journal.recordFromOutside(.unlink(inode, in: parent, name: name), path)
+    files.unlink(name, in: parent)
+    loseName(inode)
+  }
+
+  /// Removes a folder of the root and all its content.
+  mutating func removeFolder(_ name: String) {
+    folderLost = journal.operationCount
+    unlink(name, in: DiskState.root, "/\(name)")
+  }
+
+  /// Moves a folder of the root away and makes an empty one in its place.
+  mutating func replaceFolder(_ name: String, movingTo newName: String) {
+    guard let inode = files.entries(of: DiskState.root)?[name] else { return }
+    folderLost = journal.operationCount
+    move(inode, from: (DiskState.root, name, "/\(name)"), to: (DiskState.root, newName, "/\(newName)"))
+    _ = link(name, in: DiskState.root, "/\(name)", isDirectory: true)
   }
 }

@@ -67,15 +67,23 @@ struct FaultPlan: Sendable {
   private var faults: [(fault: Fault, fitting: Int)] = []
   /// The number of calls that were struck.
   private(set) var strikeCount = 0
+  private var refusesChanges = false
 
   mutating func add(_ fault: Fault) { faults.append((fault, 0)) }
-  mutating func removeAll() { faults = [] }
+  /// Refuses every change from now on, like a file system after an error. A refusal is no strike.
+  mutating func refuseChanges() { refusesChanges = true }
+  /// Lets all calls succeed from now on.
+  mutating func removeAll() {
+    faults = []
+    refusesChanges = false
+  }
   mutating func noteStrike() { strikeCount += 1 }
   /// Takes back the count of a strike that had no effect.
   mutating func takeStrikeBack() { strikeCount -= 1 }
 
   /// Counts the call for every fault that fits; the earliest planned one that is due strikes.
   mutating func effect(on call: DiskCall, path: String) -> Fault.Effect? {
+    if refusesChanges, call.changes { return .fail(ErrorCode.readOnlyFileSystem) }
     if faults.isEmpty { return nil }
     var struck: Int?
     for position in faults.indices where faults[position].fault.fits(call, path) {

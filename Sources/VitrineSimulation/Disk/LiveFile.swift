@@ -10,11 +10,11 @@ final class LiveFile: @unchecked Sendable {
   let number: Int
   private(set) var content: FileContent
   private(set) var memory: FileMemory?
-  /// Handles and mappings. A file without name and holds frees its blocks.
-  var holdCount = 0
-  var isNamed = true
+  /// Handles and mappings.
+  private var holdCount = 0
+  private var isNamed = true
   /// The handle that has the exclusive lock.
-  var lockOwner: UInt64?
+  private var lockOwner: UInt64?
 
   init(number: Int, content: FileContent) {
     self.number = number
@@ -22,6 +22,26 @@ final class LiveFile: @unchecked Sendable {
   }
 
   var byteCount: Int { content.byteCount }
+
+  // MARK: Holds and the lock
+
+  /// Whether it has no name and no holds. Then its blocks are free.
+  var isUnused: Bool { !isNamed && holdCount == 0 }
+
+  func hold() { holdCount += 1 }
+  func endHold() { holdCount -= 1 }
+  func loseName() { isNamed = false }
+
+  /// Gives the lock to a handle if no other one has it. Returns whether the handle has it now.
+  func tryLock(for handle: UInt64) -> Bool {
+    if lockOwner == nil { lockOwner = handle }
+    return lockOwner == handle
+  }
+
+  /// Ends the lock if this handle has it.
+  func unlock(by handle: UInt64) { if lockOwner == handle { lockOwner = nil } }
+
+  // MARK: Content
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
     guard let memory else { return content.read(into: buffer, at: offset) }

@@ -20,18 +20,18 @@ final class SimulatedDirectory: Directory {
       try core.openDirectory(name, in: inode, path, create: create)
     }
     return SimulatedDirectory(
-      disk: disk, inode: opened, path: DiskCore.join(path, name), promisesAllocation: promisesAllocation)
+      disk: disk, inode: opened, path: DiskPath.join(path, name), promisesAllocation: promisesAllocation)
   }
 
   func openFile(_ name: String, _ access: FileAccess, from site: CallSite) throws(SystemError) -> any File {
     let (file, number) = try disk.change(from: site) { (core) throws(SystemError) -> (LiveFile, UInt64) in
       let file = try core.openFile(name, in: inode, path, access)
-      file.holdCount += 1
+      file.hold()
       return (file, core.newHandle())
     }
     return SimulatedFile(
       hold: FileHold(disk: disk, alreadyCountedOn: file), handle: number, isWritable: access != .readOnly,
-      path: DiskCore.join(path, name))
+      path: DiskPath.join(path, name))
   }
 
   func entries() throws(SystemError) -> [DirectoryEntry] {
@@ -63,11 +63,11 @@ final class SimulatedDirectory: Directory {
   func availableByteCount() throws(SystemError) -> Int {
     try disk.core.withLock { (core) throws(SystemError) in
       _ = try core.begin(.availableSpace, path)
-      return core.freePageCount * Page.byteCount
+      return core.space.freePageCount * Page.byteCount
     }
   }
 
   func isStillNamed() -> Bool {
-    disk.core.withLock { core in core.directories[inode] != nil && core.resolve(path) == inode }
+    disk.core.withLock { core in core.files.isFolder(inode) && core.resolve(path) == inode }
   }
 }

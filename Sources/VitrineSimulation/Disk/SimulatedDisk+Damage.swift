@@ -14,8 +14,8 @@ extension SimulatedDisk {
   package func export() -> [String: [UInt8]] {
     core.withLock { core in
       var files: [String: [UInt8]] = [:]
-      for (path, inode) in core.allPaths() {
-        files[path] = core.files[inode].map { $0.bytes(0..<$0.byteCount) } ?? []
+      for (path, number) in core.files.allPaths() {
+        files[path] = core.files[number].map { $0.bytes(0..<$0.byteCount) } ?? []
       }
       return files
     }
@@ -23,7 +23,7 @@ extension SimulatedDisk {
 
   /// Absolute paths of all files, sorted.
   package var filePaths: [String] {
-    core.withLock { core in core.allPaths().filter { core.files[$0.inode] != nil }.map(\.path) }
+    core.withLock { core in core.files.allPaths().filter { core.files[$0.number] != nil }.map(\.path) }
   }
 
   /// Returns the file as programs see it; nil if there is none.
@@ -32,6 +32,9 @@ extension SimulatedDisk {
       core.resolve(path).flatMap { core.files[$0] }.map { $0.bytes(0..<$0.byteCount) }
     }
   }
+
+  /// Whether a file or a folder has this path.
+  func hasItem(at path: String) -> Bool { core.withLock { $0.resolve(path) != nil } }
 
   /// Returns the file's length as programs see it; nil if there is none.
   package func byteCount(_ path: String) -> Int? {
@@ -43,18 +46,18 @@ extension SimulatedDisk {
   @discardableResult
   package func setContents(_ path: String, _ bytes: [UInt8]) -> Bool {
     core.withLock { core in
-      let components = DiskCore.components(path)
+      let components = DiskPath.components(path)
       var parent = DiskState.root
       for (position, name) in components.enumerated() {
         let isFile = position == components.count - 1 && !path.hasSuffix("/")
-        var child = core.directories[parent]?[name]
+        var child = core.files.entries(of: parent)?[name]
         if child == nil { child = core.link(name, in: parent, path, isDirectory: !isFile) }
         guard let child, isFile == (core.files[child] != nil) else { return false }
         parent = child
       }
       guard let file = core.files[parent] else { return path.hasSuffix("/") && bytes.isEmpty }
       if bytes.count > file.limit { return false }
-      core.recordFromOutside(.replaceContent(file.number, FileContent(bytes)), path)
+      core.journal.recordFromOutside(.replaceContent(file.number, FileContent(bytes)), path)
       core.change(file) {
         $0.setLength(0)
         $0.write(bytes, at: 0)
@@ -75,9 +78,9 @@ extension SimulatedDisk {
   @discardableResult
   package func remove(_ path: String) -> Bool {
     core.withLock { core in
-      var components = DiskCore.components(path)
-      guard let name = components.popLast(), let parent = core.resolve(components),
-        core.directories[parent]?[name] != nil
+      var components = DiskPath.components(path)
+      guard let name = components.popLast(), let parent = core.files.resolve(components),
+        core.files.entries(of: parent)?[name] != nil
       else { return false }
       core.unlink(name, in: parent, path)
       return true
@@ -88,12 +91,12 @@ extension SimulatedDisk {
   @discardableResult
   package func move(_ path: String, to newPath: String) -> Bool {
     core.withLock { core in
-      var components = DiskCore.components(path)
-      var newComponents = DiskCore.components(newPath)
-      guard !newComponents.starts(with: components), let inode = core.resolve(components),
-        let name = components.popLast(), let parent = core.resolve(components),
-        let newName = newComponents.popLast(), let newParent = core.resolve(newComponents),
-        let entries = core.directories[newParent], entries[newName] == nil
+      var components = DiskPath.components(path)
+      var newComponents = DiskPath.components(newPath)
+      guard !newComponents.starts(with: components), let inode = core.files.resolve(components),
+        let name = components.popLast(), let parent = core.files.resolve(components),
+        let newName = newComponents.popLast(), let newParent = core.files.resolve(newComponents),
+        let entries = core.files.entries(of: newParent), entries[newName] == nil
       else { return false }
       core.move(inode, from: (parent, name, path), to: (newParent, newName, newPath))
       return true
@@ -108,51 +111,13 @@ extension SimulatedDisk {
   /// not announce, or one in progress. Call it while no thread stores.
   package func unannouncedStores() -> [String] {
     core.withLock { core in
-      let announced = core.state(after: core.operationCount)
-      return core.allPaths().compactMap { path, inode in
-        guard let file = core.files[inode], file.memory != nil, let history = announced.files[inode] else {
+      let announced = core.journal.state(after: core.journal.operationCount)
+      return core.files.allPaths().compactMap { path, number in
+        guard let file = core.files[number], file.memory != nil, let history = announced.files[number] else {
           return nil
         }
         return file.bytes(0..<file.byteCount) == history.live.bytes() ? nil : path
       }
     }
-  }
-}
-
-extension DiskCore {
-  mutating func link(_ name: String, in parent: Int, _ path: String, isDirectory: Bool) -> Int? {
-    guard directories[parent] != nil else { return nil }
-    let inode = newInode()
-    recordFromOutside(.link(inode, in: parent, name: name, isDirectory: isDirectory), path)
-    directories[parent]?[name] = inode
-    if isDirectory {
-      directories[inode] = [:]
-    } else {
-      files[inode] = LiveFile(number: inode, content: FileContent())
-    }
-    return inode
-  }
-
-  typealias Place = (parent: Int, name: String, path: String)
-
-  mutating func move(_ inode: Int, from old: Place, to new: Place) {
-    recordFromOutside(
-      .link(inode, in: new.parent, name: new.name, isDirectory: directories[inode] != nil), new.path)
-    directories[new.parent]?[new.name] = inode
-    recordFromOutside(.unlink(inode, in: old.parent, name: old.name), old.path)
-    directories[old.parent]?[old.name] = nil
-  }
-
-  /// Removes a name, and a folder's content from the leaves up, so that no handle inside has a folder that seems to
-  /// exist.
-  mutating func unlink(_ name: String, in parent: Int, _ path: String) {
-    guard let inode = directories[parent]?[name] else { return }
-    for child in (directories[inode] ?? [:]).keys.sorted() {
-      unlink(child, in: inode, DiskCore.join(path, child))
-    }
-    recordFromOutside(.unlink(inode, in: parent, name: name), path)
-    directories[parent]?[name] = nil
-    directories[inode] = nil
-    loseName(inode)
   }
 }

@@ -32,16 +32,16 @@ package final class SimulatedDisk: FileSystem {
 
   package func openDirectory(_ path: String, create: Bool, from site: CallSite) throws(SystemError) -> any Directory {
     try change(from: site) { (core) throws(SystemError) -> SimulatedDirectory in
-      var components = DiskCore.components(path)
+      var components = DiskPath.components(path)
       guard let name = components.popLast() else {
         return SimulatedDirectory(
           disk: self, inode: DiskState.root, path: path, promisesAllocation: core.options.promisesAllocation)
       }
       let parentPath = "/" + components.joined(separator: "/")
-      guard let parent = core.resolve(components) else {
+      guard let parent = core.files.resolve(components) else {
         throw core.failure(ErrorCode.notFound, "open folder", path)
       }
-      if core.directories[parent] == nil { throw core.failure(ErrorCode.notDirectory, "open folder", path) }
+      if !core.files.isFolder(parent) { throw core.failure(ErrorCode.notDirectory, "open folder", path) }
       let inode = try core.openDirectory(name, in: parent, parentPath, create: create)
       return SimulatedDirectory(
         disk: self, inode: inode, path: path, promisesAllocation: core.options.promisesAllocation)
@@ -50,9 +50,9 @@ package final class SimulatedDisk: FileSystem {
 
   package func syncName(ofFolder path: String, from site: CallSite) throws(SystemError) {
     try change(from: site) { (core) throws(SystemError) in
-      let parent = DiskCore.components(path).dropLast()
+      let parent = DiskPath.components(path).dropLast()
       let parentPath = "/" + parent.joined(separator: "/")
-      guard let inode = core.resolve(Array(parent)) else {
+      guard let inode = core.files.resolve(Array(parent)) else {
         throw core.failure(ErrorCode.notFound, "sync folder", parentPath)
       }
       try core.syncDirectory(inode, parentPath)
@@ -64,8 +64,8 @@ package final class SimulatedDisk: FileSystem {
     from site: CallSite, _ body: (inout DiskCore) throws(SystemError) -> R
   ) throws(SystemError) -> R {
     try core.withLock { (core) throws(SystemError) -> R in
-      core.caller = site
-      defer { core.caller = nil }
+      core.journal.caller = site
+      defer { core.journal.caller = nil }
       return try body(&core)
     }
   }
@@ -74,18 +74,16 @@ package final class SimulatedDisk: FileSystem {
 
   /// The number of operations so far. A change acknowledged when the count was n must hold in every disk that a
   /// crash after n operations or more leaves.
-  package var operationCount: Int { core.withLock { $0.operationCount } }
+  package var operationCount: Int { core.withLock { $0.journal.operationCount } }
 
   /// The operations, oldest first, since the disk was made or its history folded.
-  package var operations: [DiskOperation] { core.withLock { $0.journal } }
+  package var operations: [DiskOperation] { core.withLock { $0.journal.operations } }
   /// Writes that wrote all their bytes but returned an error.
-  var wholeFailedWrites: [DiskOperation] {
-    core.withLock { core in core.journal.filter { core.wholeFailedWrites.contains($0.index) } }
-  }
+  var wholeFailedWrites: [DiskOperation] { core.withLock { $0.journal.wholeFailedWrites } }
 
   /// The operations after the first `count` of the disk's life.
   package func lastOperations(since count: Int) -> ArraySlice<DiskOperation> {
-    core.withLock { $0.journal.suffix(Swift.max(0, $0.operationCount - count)) }
+    core.withLock { $0.journal.operations(since: count) }
   }
 
   struct Meanwhile: Sendable {
@@ -111,29 +109,20 @@ package final class SimulatedDisk: FileSystem {
 
   /// After this many complete operations, every further call fails with `EIO` and changes nothing, as if the power
   /// was lost; the run then unwinds without effect. Nil resumes.
-  package func stop(afterOperations count: Int?) { core.withLock { $0.stopsAfter = count } }
+  package func stop(afterOperations count: Int?) { core.withLock { $0.journal.stop(after: count) } }
 
-  package var isStopped: Bool { core.withLock { $0.isStopped } }
+  package var isStopped: Bool { core.withLock { $0.journal.isStopped } }
 
   /// Drops the journal up to now, to save memory in a long run. Crashes can be explored from here on; unsynced
   /// changes stay unsynced.
-  package func foldHistory() {
-    core.withLock { core in
-      core.initial = core.state(after: core.operationCount)
-      core.journal = []
-    }
-  }
+  package func foldHistory() { core.withLock { $0.journal.fold() } }
 
   // MARK: Crashes
 
   /// Returns the states that a crash after `count` operations can leave; after all of them if nil.
   package func crashStates(after count: Int? = nil) -> CrashStates {
-    let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
-    var state = initial
-    for operation in journal.prefix(Swift.max(0, (count ?? .max) - initial.operationCount)) {
-      state.apply(operation)
-    }
-    return CrashStates(state, options: options)
+    let (journal, options) = core.withLock { ($0.journal, $0.options) }
+    return CrashStates(journal.state(after: count ?? .max), options: options)
   }
 
   /// Returns all disks that a loss of power can leave, at every moment of the history or at the given ones.
@@ -154,14 +143,13 @@ package final class SimulatedDisk: FileSystem {
     takesFilesAlone: Bool = true, after moments: [Int]? = nil, comparesShapes: Bool = false,
     expectation: @escaping @Sendable (Int) -> Int = { $0 }
   ) -> CrashExploration {
-    let (initial, journal, options) = core.withLock { ($0.initial, $0.journal, $0.options) }
-    return CrashExploration(
-      first: initial, journal: journal, options: options,
-      moments: moments ?? Array(initial.operationCount...initial.operationCount + journal.count),
+    let (journal, options) = core.withLock { ($0.journal, $0.options) }
+    let selection = PolicySelection(
       mixtures: mixtures, seed: seed, maximumAlone: maximumAlone, maximumAloneNowAndThen: maximumAloneNowAndThen,
-      takesFilesAlone: takesFilesAlone,
-      comparesShapes: comparesShapes,
-      expectation: expectation)
+      takesFilesAlone: takesFilesAlone)
+    return CrashExploration(
+      journal, options: options, moments: moments ?? Array(journal.moments), selection: selection,
+      comparesShapes: comparesShapes, expectation: expectation)
   }
 
   // MARK: Faults
@@ -171,41 +159,58 @@ package final class SimulatedDisk: FileSystem {
     core.withLock { core in
       core.faults.removeAll()
       core.interventions.removeAll()
-      core.isReadOnly = false
     }
   }
+
+  /// Runs `intervention` before the call of that number, counted from 1 over all kinds, on the thread that makes
+  /// it. It counts as a fault that struck, unless it is harmless.
+  func plan(
+    before call: Int, isHarmless: Bool = false, _ intervention: @escaping InterventionPlan.Intervention
+  ) {
+    core.withLock { core in
+      core.interventions.add(before: call) { core in
+        if !isHarmless { core.faults.noteStrike() }
+        intervention(&core)
+      }
+    }
+  }
+
   /// The number of calls that a fault struck.
   package var strikeCount: Int { core.withLock { $0.faults.strikeCount } }
 
   /// Leaves only the room that removals free from now on. With `refusingNewNames`, nothing can be created either,
   /// as if a folder needed a new block.
   package func fillUp(refusingNewNames: Bool = false) {
-    core.withLock { $0.fillUp(refusingNewNames: refusingNewNames) }
+    core.withLock { $0.space.fillUp(refusingNewNames: refusingNewNames) }
   }
 
-  package func setCapacity(_ byteCount: Int) {
-    core.withLock { core in
-      core.options.capacityByteCount = byteCount
-      core.refusesNewNames = false
-    }
-  }
+  package func setCapacity(_ byteCount: Int) { core.withLock { $0.space.setCapacity(byteCount) } }
+
+  /// Gives as much room as a new disk has.
+  func giveRoom() { core.withLock { $0.space.giveRoom() } }
 
   // MARK: Observation
 
   /// Bytes of all blocks of files, including open files without a name.
-  package var usedByteCount: Int { core.withLock { $0.usedPageCount * Page.byteCount } }
+  package var usedByteCount: Int { core.withLock { $0.space.usedPageCount * Page.byteCount } }
 
   /// The highest used byte count since the disk was made.
-  package var mostUsedByteCount: Int { core.withLock { $0.mostUsedPageCount * Page.byteCount } }
+  package var mostUsedByteCount: Int { core.withLock { $0.space.mostUsedPageCount * Page.byteCount } }
   /// Restarts the maximum from the present value.
-  package func resetMostUsedByteCount() { core.withLock { $0.mostUsedPageCount = $0.usedPageCount } }
+  package func resetMostUsedByteCount() { core.withLock { $0.space.resetMostUsed() } }
 
   var promisesAllocation: Bool { core.withLock { $0.options.promisesAllocation } }
 
   /// The number of times the engine made this call, failures included.
-  package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] ?? 0 } }
+  package func callCount(_ call: DiskCall) -> Int { core.withLock { $0.calls[call] } }
+
+  /// Calls of all kinds so far.
+  var callCount: Int { core.withLock { $0.calls.total } }
+
+  /// The number of operations after which a folder was moved away or removed; nil if none was.
+  var folderLost: Int? { core.withLock { $0.folderLost } }
 
   /// Calls with undefined results on a real disk: stores past a file's end or into unallocated blocks. Tests expect
   /// none.
-  package var misuse: [String] { core.withLock { $0.misuse } }
+  package var misuse: [String] { core.withLock { $0.misuse.texts } }
 }

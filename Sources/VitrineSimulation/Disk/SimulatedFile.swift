@@ -31,7 +31,7 @@ final class SimulatedFile: File {
   }
 
   deinit {
-    hold.disk.core.withLock { _ in if hold.file.lockOwner == handle { hold.file.lockOwner = nil } }
+    hold.disk.core.withLock { _ in hold.file.unlock(by: handle) }
   }
 
   private func withCore<R>(_ body: (inout DiskCore, LiveFile) throws(SystemError) -> R) throws(SystemError)
@@ -96,7 +96,7 @@ final class SimulatedFile: File {
     }
     let memory = try withCore { (core, file) throws(SystemError) -> FileMemory in
       let memory = try core.map(file, byteCount, path)
-      file.holdCount += 1
+      file.hold()
       return memory
     }
     let mappingHold = FileHold(disk: hold.disk, alreadyCountedOn: hold.file)

@@ -105,8 +105,8 @@ struct CrashRound {
   private func extras(_ extras: Inspection.Extras) -> Inspection.Extras {
     var extras = extras
     // The loss of log frames by a failed sync is damage of the disk, and may be reported.
-    if workload.mayComplain || workload.hasFaults { extras.insert(.mayComplain) }
-    if !promisesAllocation || workload.needsRoomToOpen { extras.remove(.opensFull) }
+    if !workload.traits.isDisjoint(with: [.mayComplain, .hasFaults]) { extras.insert(.mayComplain) }
+    if !promisesAllocation || workload.traits.contains(.needsRoomToOpen) { extras.remove(.opensFull) }
     return extras
   }
 

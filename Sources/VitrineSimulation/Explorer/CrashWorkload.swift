@@ -27,29 +27,47 @@ public struct CrashWorkload: Sendable {
   public let options: StoreOptions
   /// Whether the creation of the store is interrupted too.
   public let includesMaking: Bool
-  /// Whether an opening may report problems, as after damage.
-  var mayComplain = false
-  /// Whether an opening recreates files, for which a full disk has no room.
-  var needsRoomToOpen = false
-  /// Whether the disk fails in it, by its own plan. Then errors of the store do not end it, an opening may report
-  /// problems and may evict, and no other faults are injected.
-  var hasFaults = false
-  /// The files of an existing store; empty to begin with a new store. A loss of power interrupts the opening of that
-  /// store only with `includesMaking`.
-  package var files: [String: [UInt8]] = [:]
+  let traits: Traits
+  /// The files of an existing store, whose opening is interrupted too; empty to begin with a new store.
+  let files: [String: [UInt8]]
   let body: Body
+
+  /// Exceptions from the promises that hold in other workloads.
+  struct Traits: OptionSet, Sendable {
+    let rawValue: Int
+
+    /// An opening may report problems, as after damage.
+    static let mayComplain = Traits(rawValue: 1)
+    /// An opening recreates files, for which a full disk has no room.
+    static let needsRoomToOpen = Traits(rawValue: 2)
+    /// The disk fails by the workload's own plan. Then errors of the store do not end it, an opening may report
+    /// problems and may evict, and no other faults are injected.
+    static let hasFaults = Traits(rawValue: 4)
+  }
 
   /// Makes a workload. Each round runs `body` on a new store with `options`.
   public init(
     _ name: String, summary: String = "", options: StoreOptions = StoreOptions(byteBudget: 1 << 20),
     includesMaking: Bool = false, body: @escaping Body
   ) {
+    self.init(name, summary: summary, options: options, includesMaking: includesMaking, traits: [], body: body)
+  }
+
+  init(
+    _ name: String, summary: String, options: StoreOptions = StoreOptions(byteBudget: 1 << 20),
+    includesMaking: Bool = false, traits: Traits, files: [String: [UInt8]] = [:], body: @escaping Body
+  ) {
     self.name = name
     self.summary = summary
     self.options = options
     self.includesMaking = includesMaking
+    self.traits = traits
+    self.files = files
     self.body = body
   }
+
+  /// Whether the disk fails in it, by its own plan.
+  var hasFaults: Bool { traits.contains(.hasFaults) }
 
   /// Returns the seed of a round; it differs for each workload.
   func seed(_ seed: UInt64, round: Int) -> UInt64 {

@@ -21,11 +21,12 @@ struct FileHistory: Sendable {
     var cuts = false
     var allocation: Range<Int>?
 
+    var grain: Grain { isStore ? .word : .sector }
     var range: Range<Int> { offset..<offset + bytes.count }
     /// Whether a part of it may reach the disk.
     var canTear: Bool {
-      let grain = isStore ? Grain.word : Grain.sector
-      return bytes.count > 0 && range.lowerBound / grain != (range.upperBound - 1) / grain
+      let unit = grain.byteCount
+      return bytes.count > 0 && range.lowerBound / unit != (range.upperBound - 1) / unit
     }
   }
 
@@ -119,7 +120,7 @@ extension FileHistory.ContentChange {
     if let allocation, fate.keepsAllocation { content.allocate(allocation) }
     guard !bytes.isEmpty else { return }
     bytes.withUnsafeBytes { source in
-      for part in fate.parts(of: range, isStore: isStore) {
+      for part in fate.parts(of: range, grain: grain) {
         content.write(
           UnsafeRawBufferPointer(rebasing: source[part.lowerBound - offset..<part.upperBound - offset]),
           at: part.lowerBound)

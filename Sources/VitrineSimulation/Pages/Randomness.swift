@@ -26,3 +26,8 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     bound > 0 ? Int(next() % UInt64(bound)) : 0
   }
 }
+
+extension RandomNumberGenerator {
+  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &self) }
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}

@@ -1,30 +1,14 @@
 extension CrashWorkload {
   /// The workloads of the explorer: all operations of a store.
   public static let all: [CrashWorkload] = [
-    making, puts, extremes, sharing, removals, batches, largeBatch, metadata, sources, crowd, bodies, drawings,
-    eviction, cleaning, entries, limits, filling, compaction, logTurns, bursts, trims, budgets, largeBudgets,
-    giants, reopening, threads, readers, ages, shortSessions, repair, mending, upgrade, failedSyncs, fullDisk,
+    EntryWorkloads.making, EntryWorkloads.puts, EntryWorkloads.extremes, EntryWorkloads.sharing,
+    EntryWorkloads.removals, BatchWorkloads.batches, BatchWorkloads.largeBatch, EntryWorkloads.metadata,
+    EntryWorkloads.sources, EntryWorkloads.crowd, BodyWorkloads.bodies, BodyWorkloads.drawings,
+    EvictionWorkloads.eviction, EvictionWorkloads.cleaning, EvictionWorkloads.entries, EvictionWorkloads.limits,
+    FileWorkloads.filling, FileWorkloads.compaction, FileWorkloads.logTurns, FileWorkloads.bursts,
+    EvictionWorkloads.trims, BudgetWorkloads.budgets, BudgetWorkloads.largeBudgets, BudgetWorkloads.giants,
+    OpeningWorkloads.reopening, ThreadWorkloads.threads, OpeningWorkloads.readers, ExpiryWorkloads.ages,
+    ExpiryWorkloads.shortSessions, OpeningWorkloads.repair, OpeningWorkloads.mending, UpgradeWorkloads.upgrade,
+    FailingDiskWorkloads.failedSyncs, FailingDiskWorkloads.fullDisk,
   ]
-}
-
-extension RandomNumberGenerator {
-  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &self) }
-  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-
-  /// Compressible every third time.
-  mutating func bytes(_ count: Int, _ number: Int) -> [UInt8] {
-    below(3) == 0
-      ? (0..<count).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(count, number)
-  }
-
-  /// Mostly small sizes, some of several pages, rarely 0 or more than a frame of the log carries.
-  mutating func size() -> Int {
-    switch below(12) {
-    case 0: below(3)
-    case 1...6: below(1500)
-    case 7...9: below(9000)
-    case 10: below(40_000)
-    default: 60_000 + below(60_000)
-    }
-  }
 }

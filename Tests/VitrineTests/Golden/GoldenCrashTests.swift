@@ -36,9 +36,7 @@ import Testing
   }
 
   private func workload(_ golden: GoldenStore) throws -> CrashWorkload {
-    var workload = CrashWorkload.upgrade(from: try golden.files())
-    workload.mayComplain = golden.kind == .rebuilt
-    return workload
+    UpgradeWorkloads.upgrade(from: try golden.files(), traits: golden.kind == .rebuilt ? .mayComplain : [])
   }
 
   @Test func explorerBeginsWithTheFirstGoldenStore() throws {

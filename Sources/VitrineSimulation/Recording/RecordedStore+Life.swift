@@ -1,6 +1,6 @@
 import Vitrine
 
-// Operations on the store as a whole: upkeep, budgets, openings, readers, its clock.
+// Operations on the store as a whole: upkeep, budgets, openings, readers, its clock, other threads.
 extension RecordedStore {
   /// Flushes: all changes so far must survive a loss of power. Throws the store's errors.
   public func flush() throws {
@@ -12,7 +12,7 @@ extension RecordedStore {
     }
   }
 
-  /// Writes a checkpoint, which makes all changes so far durable, like ``flush()``. Throws the store's errors.
+  /// Writes a checkpoint; it makes the same durable as ``flush()``. Throws the store's errors.
   public func checkpoint() throws {
     try attempt {
       try history.flush {
@@ -22,8 +22,8 @@ extension RecordedStore {
     }
   }
 
-  /// Runs the store's background work now. All changes so far must survive a loss of power, unless the disk failed
-  /// during that work. If memory for a sync or descriptors were short, the store repeats the work a second later.
+  /// Runs the store's background work now: all changes so far must survive a loss of power, unless the disk failed
+  /// it. If memory for a sync or descriptors were short, it repeats that work a second later.
   public func upkeep() {
     history.flush(isPromise: false) {
       let strikeCount = world.disk.strikeCount
@@ -56,7 +56,7 @@ extension RecordedStore {
 
   /// Changes the budget of entries, 0 for none; a smaller one evicts. Throws the store's errors.
   public func setEntryBudget(_ count: Int) throws {
-    history.hasOtherBudgets = true
+    history.noteOtherBudget()
     try attempt { try evicting { try store.setBudgets(entryBudget: count) } }
   }
 
@@ -87,13 +87,7 @@ extension RecordedStore {
     try open()
   }
 
-  private func open() throws {
-    store = try CacheStore.open(at: RecordedStore.path, options: options, environment: world.environment)
-    openedAt = world.disk.operationCount
-    isClosed = false
-  }
-
-  // MARK: Readers, clock and closing
+  // MARK: Readers, Blobs and clock
 
   /// Opens the store read-only beside this one, as another process would. Returns nil if a fault keeps it from opening.
   /// Throws the store's errors.
@@ -129,20 +123,17 @@ extension RecordedStore {
   /// segment is removed or the store is closed.
   public func hold(_ name: String, style: Style = .original) {
     guard let blob = store.blob(name, style: style), let bytes = store.bytes(CacheKey(name, style)) else { return }
-    heldBlobs.append((name, blob, bytes))
+    heldBlobs.hold(name, blob, showing: bytes)
   }
 
   /// Releases the held blobs, and throws ``Unexpected`` if one shows other bytes than before.
   public func checkHeld() throws {
-    let held = heldBlobs
-    heldBlobs = []
-    for (name, blob, bytes) in held where !isTolerant {
-      let isSame = blob.withBytes { now in now.withUnsafeBytes { $0.elementsEqual(bytes) } }
-      if !isSame { throw Unexpected(text: "the retained blob of \(name) has other bytes") }
-    }
+    let changed = isTolerant ? nil : heldBlobs.firstChanged
+    heldBlobs.releaseAll()
+    if let changed { throw Unexpected(text: "the retained blob of \(changed) has other bytes") }
   }
 
-  /// Steps the wall clock, in either direction. ``passTime(milliseconds:)`` moves both clocks.
+  /// Steps the wall clock, in either direction; elapsed time moves both clocks.
   public func stepClock(milliseconds: Int) {
     world.clock.setWall(milliseconds: world.clock.wallMilliseconds() + Int64(milliseconds))
   }
@@ -153,19 +144,7 @@ extension RecordedStore {
   /// Milliseconds since 1970, by the store's clock.
   public var now: Int64 { world.clock.wallMilliseconds() }
 
-  /// Closes the store. Only ``reopen()`` may follow. Throws the store's errors.
-  public func close() throws {
-    // A store that has failed makes nothing durable when it closes.
-    let isWell = isWell
-    // The store counts as closed even if its last writes fail.
-    isClosed = true
-    // Closing checks the records that a crash had left.
-    defer { noteReportedHarm() }
-    try history.flush(isPromise: false) {
-      try store.close()
-      return isWell
-    }
-  }
+  // MARK: Damage between two openings
 
   /// Damages the index of a closed store, and rebuilds it from the segments: by `cachectl repair`, or by the next
   /// opening. Removed keys may return then, so none should have been removed. Throws the store's errors.
@@ -174,13 +153,7 @@ extension RecordedStore {
     if try !closeWell() { return try open() }
     RecordedStore.loseIndex(world.disk)
     markBeginning()
-    if repairs {
-      let report = try CacheStore.repair(at: RecordedStore.path, environment: world.environment)
-      if !report.damaged.isEmpty || report.notes.contains(where: RecordedStore.tellsOfLoss) {
-        toldBefore = max(toldBefore, .entriesMayMiss)
-        lossesBefore += RecordedStore.anyNumber
-      }
-    }
+    if repairs { try repair() }
     try open()
   }
 
@@ -195,7 +168,7 @@ extension RecordedStore {
 
   /// Removes the older checkpoint file of a closed store, and opens it, which makes that file again.
   func loseOlderCheckpointAndReopen() throws {
-    // After an incomplete close, both checkpoint files may be needed.
+    // After an incomplete close both may be needed.
     if try !closeWell() { return try open() }
     let folder = "\(RecordedStore.path)/checkpoints"
     let files = world.rebooted(world.disk.copy()).environment.fileSystem
@@ -221,5 +194,28 @@ extension RecordedStore {
     return history.flushes.count > flushCount
   }
 
-  private var isWell: Bool { (try? store.requireWell()) != nil }
+  // MARK: Several threads
+
+  /// A change by another thread.
+  public enum Bystander: Sendable {
+    /// A put of bytes for a URL, under the style `original`.
+    case put(String, [UInt8], synced: Bool)
+    /// A removal of a URL with the style `original`.
+    case remove(String, synced: Bool)
+  }
+
+  /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on its
+  /// own thread, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns
+  /// when all have ended. Without such a sync they follow the body; so do the bystanders behind one that waits for the
+  /// body. Their keys must differ from those of the body, and the entries that they change must exist. Throws the
+  /// errors of `body`.
+  public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
+    let evictedBefore = evictions.keys.count
+    // If a content of a bystander's key was evicted, it is not known which one, and when.
+    defer {
+      let evicted = evictions.keys[evictedBefore...]
+      if evicted.contains(where: bystanders.map(\.key).contains) { history.noteUnknownOrder() }
+    }
+    try evicting { try Overlap(self, bystanders).run(inSync: number, of: body) }
+  }
 }

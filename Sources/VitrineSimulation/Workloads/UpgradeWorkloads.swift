@@ -1,13 +1,15 @@
 import Vitrine
 
-extension CrashWorkload {
+/// Workloads on the stores of earlier versions.
+enum UpgradeWorkloads {
   static let upgrade = upgrade(from: StoreArchive.firstVersion.files)
 
-  /// A workload on the files of a store, by their paths in it.
-  package static func upgrade(from files: [String: [UInt8]]) -> CrashWorkload {
-    var workload = CrashWorkload(
+  /// Returns a workload on the files of a store, by their paths in it.
+  static func upgrade(from files: [String: [UInt8]], traits: CrashWorkload.Traits = []) -> CrashWorkload {
+    let paths = files.map { ("\(RecordedStore.path)/\($0.key)", $0.value) }
+    return CrashWorkload(
       "upgrade", summary: "a store that the first version has left after a loss of power, opened and changed",
-      options: StoreOptions()
+      options: StoreOptions(), traits: traits, files: Dictionary(uniqueKeysWithValues: paths)
     ) { store, numbers in
       // Styles made from an original are removed with it. `names` has the originals from which no style was made.
       let originals = Set(store.history.keys.filter { $0.style == .original }.map(\.urlText))
@@ -43,7 +45,5 @@ extension CrashWorkload {
       try store.checkHeld()
       try store.close()
     }
-    for (name, bytes) in files { workload.files["\(RecordedStore.path)/\(name)"] = bytes }
-    return workload
   }
 }

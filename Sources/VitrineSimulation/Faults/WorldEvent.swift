@@ -44,9 +44,9 @@ struct WorldEvent: CustomStringConvertible {
     switch kind {
     case .filled, .crowded:
       let refusesNames = call % 3 == 0
-      disk.plan(before: call) { $0.fillUp(refusingNewNames: refusesNames) }
-      if kind == .crowded { disk.plan(before: call + 1 + call % 60, isHarmless: true) { $0.giveRoom() } }
-    case .frozen: disk.plan(before: call) { $0.isReadOnly = true }
+      disk.plan(before: call) { $0.space.fillUp(refusingNewNames: refusesNames) }
+      if kind == .crowded { disk.plan(before: call + 1 + call % 60, isHarmless: true) { $0.space.giveRoom() } }
+    case .frozen: disk.plan(before: call) { $0.faults.refuseChanges() }
     case .removed: disk.plan(before: call) { $0.removeFolder(folder) }
     case .replaced: disk.plan(before: call) { $0.replaceFolder(folder, movingTo: WorldEvent.aside) }
     case .back, .forward:

@@ -1,6 +1,7 @@
 import Vitrine
 
-extension CrashWorkload {
+/// Workloads of changes that happen together.
+enum BatchWorkloads {
   static let batches = CrashWorkload(
     "batches", summary: "batches of puts and removals"
   ) { store, numbers in

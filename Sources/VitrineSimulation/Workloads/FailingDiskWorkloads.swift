@@ -1,7 +1,7 @@
 import Vitrine
 
-// The disk fails during these workloads, and the power is lost at any moment of the store's reaction.
-extension CrashWorkload {
+/// Workloads during which the disk fails. The power is lost at any moment of the store's reaction.
+enum FailingDiskWorkloads {
   static let failedSyncs = failing(
     "failed-syncs", summary: "failed syncs, after which pages only look written; then the store is opened again"
   ) { store, numbers in
@@ -9,12 +9,12 @@ extension CrashWorkload {
     for life in 0..<3 {
       let folder = ["wal", "segments", "checkpoints"][numbers.below(3)]
       let occurrence = 1 + numbers.below(4)
-      for number in 0..<4 { try store.change(of: 4, 20 * life + number, &numbers) }
+      for number in 0..<4 { try change(store, of: 4, 20 * life + number, &numbers) }
       disk.plan(
         Fault(
           .syncFile, on: .containing("/\(folder)/"), occurrence: occurrence,
           .loseUnsyncedPages(ErrorCode.inputOutput)))
-      for number in 4..<10 { try store.change(of: 4, 20 * life + number, &numbers) }
+      for number in 4..<10 { try change(store, of: 4, 20 * life + number, &numbers) }
       if numbers.chance(50) { store.upkeep() }
       // If the fault has not struck yet, it may strike the closing or the opening.
       if numbers.chance(60) { disk.removeFaults() }
@@ -27,7 +27,7 @@ extension CrashWorkload {
         try store.reopen()
       }
       disk.removeFaults()
-      disk.core.withLock { $0.giveRoom() }
+      disk.giveRoom()
       if numbers.chance(50) { store.upkeep() }
     }
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
@@ -38,32 +38,32 @@ extension CrashWorkload {
   ) { store, numbers in
     let disk = store.world.disk
     for turn in 0..<3 {
-      for number in 0..<3 { try store.change(of: 6, 40 * turn + number, &numbers) }
+      for number in 0..<3 { try change(store, of: 6, 40 * turn + number, &numbers) }
       disk.fillUp(refusingNewNames: numbers.chance(40))
-      for number in 3..<8 { try store.change(of: 6, 40 * turn + number, &numbers) }
+      for number in 3..<8 { try change(store, of: 6, 40 * turn + number, &numbers) }
       if numbers.chance(50) { store.upkeep() }
       if numbers.chance(30) { try store.reopen() }
-      disk.core.withLock { $0.giveRoom() }
+      disk.giveRoom()
     }
     try store.put("last", RecordedStore.bytes(90, 99), synced: true)
   }
 
-  private static func failing(_ name: String, summary: String, body: @escaping Body) -> CrashWorkload {
-    var workload = CrashWorkload(name, summary: summary, body: body)
-    workload.hasFaults = true
-    return workload
+  private static func failing(
+    _ name: String, summary: String, body: @escaping CrashWorkload.Body
+  ) -> CrashWorkload {
+    CrashWorkload(name, summary: summary, traits: .hasFaults, body: body)
   }
-}
 
-extension RecordedStore {
   /// Changes one of this many keys, mostly by a put.
-  fileprivate func change(of count: Int, _ number: Int, _ numbers: inout any RandomNumberGenerator) throws {
+  private static func change(
+    _ store: RecordedStore, of count: Int, _ number: Int, _ numbers: inout any RandomNumberGenerator
+  ) throws {
     let name = "k\(numbers.below(count))"
     switch numbers.below(8) {
-    case 0: try remove(name, synced: numbers.chance(50))
-    case 1: try setMetadata(name, RecordedStore.bytes(9, number), synced: numbers.chance(50))
-    case 2: try checkpoint()
-    default: try put(name, numbers.bytes(numbers.size() / 2, number), synced: numbers.chance(50))
+    case 0: try store.remove(name, synced: numbers.chance(50))
+    case 1: try store.setMetadata(name, RecordedStore.bytes(9, number), synced: numbers.chance(50))
+    case 2: try store.checkpoint()
+    default: try store.put(name, numbers.bytes(numbers.size() / 2, number), synced: numbers.chance(50))
     }
   }
 }

@@ -1,6 +1,7 @@
 import Vitrine
 
-extension CrashWorkload {
+/// Workloads of values that arrive in pieces.
+enum BodyWorkloads {
   /// Segments in which a body above 64 KiB fits beside others. An eighth of the budget, the limit for unfinished
   /// bodies, holds the largest one beside the segment that the stalled one keeps.
   private static var roomy: StoreOptions { StoreOptions(byteBudget: 6 << 20, segmentByteCount: 256 << 10) }

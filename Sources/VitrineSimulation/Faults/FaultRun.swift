@@ -67,7 +67,7 @@ struct FaultRun {
   /// Removes all faults.
   func heal(_ disk: SimulatedDisk) {
     disk.removeFaults()
-    disk.core.withLock { $0.giveRoom() }
+    disk.giveRoom()
   }
 
   /// Damage is planted at the end, and reports its own effect.
@@ -147,7 +147,7 @@ struct FaultRun {
     } catch {
       return "a removal on a full disk failed: \(error)"
     }
-    store.world.disk.core.withLock { $0.giveRoom() }
+    store.world.disk.giveRoom()
     let content = Content([1, 2, 3])
     let again = CacheKey("room again")
     do {
@@ -170,7 +170,7 @@ struct FaultRun {
     if store.history.hasPromisedDurability(after: moment) { return .wrong("a change is durable without a folder") }
     if let wrong = whileOpen(store) { return .wrong(wrong) }
     let aside = "/\(WorldEvent.aside)"
-    guard disk.core.withLock({ $0.resolve(aside) }) != nil else { return Finding(newStore(store)) }
+    guard disk.hasItem(at: aside) else { return Finding(newStore(store)) }
     disk.remove(RecordedStore.path)
     disk.move(aside, to: RecordedStore.path)
     return Finding(afterwards(store, disk))

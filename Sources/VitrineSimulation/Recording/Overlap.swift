@@ -3,45 +3,24 @@ import Vitrine
 
 /// Changes from several threads. They start while another change waits for the disk, and each runs as far as it can
 /// by itself. So the order of their frames, and with it the history, is known and follows from the seed.
-extension RecordedStore {
-  /// A change by another thread.
-  public enum Bystander: Sendable {
-    /// A put of bytes for a URL, under the style `original`.
-    case put(String, [UInt8], synced: Bool)
-    /// A removal of a URL with the style `original`.
-    case remove(String, synced: Bool)
+struct Overlap {
+  private let recorded: RecordedStore
+  private let bystanders: [RecordedStore.Bystander]
 
-    var key: CacheKey {
-      switch self {
-      case .put(let name, _, _), .remove(let name, _): CacheKey(name)
-      }
-    }
-
-    /// Whether the log has this change as `change`.
-    fileprivate func isLogged(as change: Change) -> Bool {
-      switch (self, change) {
-      case (.put, .put), (.remove, .remove): true
-      default: false
-      }
-    }
+  init(_ recorded: RecordedStore, _ bystanders: [RecordedStore.Bystander]) {
+    self.recorded = recorded
+    self.bystanders = bystanders
   }
 
-  /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on its
-  /// own thread, one begun after the other. A buffered change ends there, and a synced one shares a later sync. Returns
-  /// when all have ended. Without such a sync, the bystanders follow the body. So do the bystanders behind one that
-  /// waits for the body. Their keys must differ from those of the body, and the entries that they change must exist.
-  /// Throws the errors of `body`.
-  public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
-    let evictedBefore = notedEvictions.count
-    // If a content of a bystander's key was evicted, it is not known which one, and when.
-    defer { if notedEvictions[evictedBefore...].contains(where: bystanders.map(\.key).contains) { isUncertain = true } }
-    try evicting { try run(bystanders, inSync: number, of: body) }
-  }
+  private var history: History { recorded.history }
+  private var disk: SimulatedDisk { recorded.world.disk }
 
-  private func run(_ bystanders: [Bystander], inSync number: Int, of body: () throws -> Void) throws {
+  /// Runs `body`, and the bystanders in its sync of that number. If the order of the changes is not known afterwards,
+  /// the history notes that.
+  func run(inSync number: Int, of body: () throws -> Void) throws {
     let waiting = DispatchGroup()
     var started: [Started] = []
-    let run = Unchecked { [self] in
+    let run = Unchecked {
       // A change that is not visible yet has no frame yet: those of the bystanders come before it.
       let unseen = history.underWay.flatMap { change in isSeen(change.changes) ? nil : change.position }
       for (count, bystander) in bystanders.enumerated() {
@@ -51,11 +30,11 @@ extension RecordedStore {
       }
     }
     // The disk may have completed the sync when they start, or not.
-    let isDurable = mixed(UInt64(world.disk.operationCount), UInt64(number)) & 1 == 0
-    world.disk.planDuringSync(number, isDurable: isDurable) { run.body() }
+    let isDurable = mixed(UInt64(disk.operationCount), UInt64(number)) & 1 == 0
+    disk.planDuringSync(number, isDurable: isDurable) { run.body() }
     defer {
       waiting.wait()
-      if !areInOrder(started) { isUncertain = true }
+      if !areInOrder(started) { history.noteUnknownOrder() }
       for bystander in bystanders[started.count...] {
         started.append(start(bystander, at: nil, precedesBody: false, waiting))
         waiting.wait()
@@ -70,13 +49,14 @@ extension RecordedStore {
       }
     }
     do {
-      defer { world.disk.planDuringSync(0, isDurable: true) {} }
+      defer { disk.planDuringSync(0, isDurable: true) {} }
       try body()
     }
   }
 
   private func isSeen(_ changes: [History.Change]) -> Bool {
-    changes.allSatisfy { change in
+    let store = recorded.store
+    return changes.allSatisfy { change in
       switch change {
       case .put(let key, let content): Inspection.content(store, key) == content
       case .remove(let key): !store.contains(key)
@@ -87,7 +67,7 @@ extension RecordedStore {
 
   /// A bystander's change in progress.
   private struct Started {
-    let bystander: Bystander
+    let bystander: RecordedStore.Bystander
     let step: History.StepID
     let began: Int
     /// Its step precedes that of the body in progress.
@@ -100,7 +80,7 @@ extension RecordedStore {
   }
 
   private func start(
-    _ bystander: Bystander, at position: Int?, precedesBody: Bool, _ waiting: DispatchGroup
+    _ bystander: RecordedStore.Bystander, at position: Int?, precedesBody: Bool, _ waiting: DispatchGroup
   ) -> Started {
     let key = bystander.key
     let (change, isSynced): (History.Change, Bool) =
@@ -110,11 +90,11 @@ extension RecordedStore {
       }
     let started = Started(
       bystander: bystander, step: history.begin([change], synced: isSynced, at: position),
-      began: world.disk.operationCount,
+      began: disk.operationCount,
       precedesBody: precedesBody)
-    let (store, disk) = (store, world.disk)
+    let (store, disk) = (recorded.store, disk)
     waiting.enter()
-    RecordedStore.threads.async {
+    Overlap.threads.async {
       started.thread.withLock { $0 = (.current, ThreadStatus(), disk.operationCount) }
       let durability: Durability = isSynced ? .synced : .buffered
       var isAcknowledged = true
@@ -132,14 +112,14 @@ extension RecordedStore {
     return started
   }
 
-  /// Waits until the bystander has ended or has stored its frame. Returns false if its thread waits for something else,
-  /// or gets no time.
+  /// Waits until it has ended, or waits behind its frame. Returns false if it waits for something else, which is
+  /// invisible here, or gets no time.
   private func hasGoneFar(_ bystander: Started) -> Bool {
     let clock = Environment.posix.clock
-    let end = clock.monotonicNanoseconds() + RecordedStore.longestWait
+    let end = clock.monotonicNanoseconds() + Overlap.longestWait
     var looksAsleep = 0
     while bystander.end.withLock({ $0 == nil }), frame(of: bystander) == nil {
-      if clock.monotonicNanoseconds() >= end || looksAsleep >= RecordedStore.mostLooksAsleep { return false }
+      if clock.monotonicNanoseconds() >= end || looksAsleep >= Overlap.mostLooksAsleep { return false }
       let isAsleep = bystander.thread.withLock { $0?.status.isAsleep ?? false }
       looksAsleep = isAsleep ? looksAsleep + 1 : 0
       clock.sleep(milliseconds: isAsleep ? 1 : 0)
@@ -165,8 +145,8 @@ extension RecordedStore {
     return true
   }
 
-  /// Returns the operation that stored the frame of a bystander's change. Its thread may store other frames before that
-  /// one: a put may open a segment, or evict.
+  /// Returns the operation that stored the frame of its change. Its thread may make others before it: a put may
+  /// open a segment, or evict.
   private func frame(of bystander: Started) -> Int? {
     guard let thread = bystander.thread.withLock({ $0 }) else { return nil }
     // Its identity may be reused by a later thread.
@@ -176,7 +156,7 @@ extension RecordedStore {
   }
 
   private func frame(since moment: Int, of thread: ThreadIdentity, where isIt: ([Change]) -> Bool) -> Int? {
-    world.disk.lastOperations(since: moment).first { $0.thread == thread && isIt($0.logged) }?.index
+    disk.lastOperations(since: moment).first { $0.thread == thread && isIt($0.logged) }?.index
   }
 
   private static let threads = DispatchQueue(label: "vitrine.bystanders", attributes: .concurrent)
@@ -186,7 +166,23 @@ extension RecordedStore {
   private static let mostLooksAsleep = 10
 }
 
-/// A closure that another thread may call although it is not `Sendable`.
+extension RecordedStore.Bystander {
+  var key: CacheKey {
+    switch self {
+    case .put(let name, _, _), .remove(let name, _): CacheKey(name)
+    }
+  }
+
+  /// Whether the log has this change as `change`.
+  fileprivate func isLogged(as change: Change) -> Bool {
+    switch (self, change) {
+    case (.put, .put), (.remove, .remove): true
+    default: false
+    }
+  }
+}
+
+/// A body that is called at another place.
 ///
 /// Invariant: the thread that made it calls it, or waits until the call has ended.
 private struct Unchecked: @unchecked Sendable {

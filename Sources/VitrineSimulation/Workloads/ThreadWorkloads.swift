@@ -1,6 +1,7 @@
 import Vitrine
 
-extension CrashWorkload {
+/// Workloads of several threads.
+enum ThreadWorkloads {
   static let threads = CrashWorkload(
     "threads", summary: "changes from several threads, in the middle of others, of syncs, checkpoints and compactions",
     options: StoreOptions(byteBudget: 2 << 20)

@@ -69,7 +69,7 @@ extension Inspection {
     let again = try full(last)
     try expectUnchanged(
       left, again, evictedCount: max(evicted, seen.evictions(again)), "behind a removal on a full disk")
-    last.disk.core.withLock { $0.giveRoom() }
+    last.disk.giveRoom()
     try again.put([1], for: Inspection.extra)
     try expect(again.bytes(Inspection.extra) == [1], "a put, with room again, is missing")
     last.background.runAll()
