@@ -168,6 +168,11 @@ class RecordTests(unittest.TestCase):
         self.assertEqual(self.record()[0], 0)
         self.assertIn("1 are caught", self.check()[1])
 
+    def test_uncaught_mistakes_without_a_recorded_result_do_not_fail_a_sample(self):
+        bad = self.loaded()
+        for recorded, fails in (({}, True), ({"no-stop": {"verdict": "none"}}, False), ({"no-stop": {"verdict": "caught"}}, True)):
+            self.assertEqual(self.mutants.failures(bad, recorded), bad if fails else [])
+
     def test_lapsed_results_are_dropped_on_demand(self):
         self.write("Tests/CrashTests/LogTests.swift", "@Suite struct LogTests {\n  @Test func logEnds() {}\n}\n")
         status, output = self.record(drops_lapsed=True)
