@@ -131,8 +131,8 @@ final class WriteGate: StorePart {
   /// Ends all writing, because memory may differ from the disk. The mark in `LOCK` makes the next opening check and
   /// write anew the payloads that no checkpoint vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {
-    // The log of an ended store refuses frames: the first error tells why.
-    if let reason = reasonOfEnd { return reason }
+    // Nothing was written: the log has ended for a reason that is known.
+    if error == WAL.refusal, let reason = reasonOfEnd { return reason }
     // In a removed folder no file can be created; that is not a failure of the disk.
     if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
     failure.withLock { $0 = $0 ?? error }

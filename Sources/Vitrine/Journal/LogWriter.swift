@@ -122,9 +122,7 @@ package struct LogWriter: ~Copyable {
     _ buffer: ByteBuffer, changeCount: Int, awaitsSync: Bool = false
   ) throws(SystemError) -> UInt64 {
     try log.requireOpen()
-    guard let active = activeFile else {
-      throw SystemError(code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
-    }
+    guard let active = activeFile else { throw WAL.refusal }
     let sequence = nextSequence
     Frame.finish(
       buffer, offset: offset, seed: activeSeed, sequence: sequence, durableSequence: log.durableSequence,

@@ -47,10 +47,12 @@ package final class WAL: @unchecked Sendable {
   /// Throws if the log has ended.
   @inline(__always)
   func requireOpen() throws(SystemError) {
-    if hasEnded.load(ordering: .relaxed) {
-      throw SystemError(code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
-    }
+    if hasEnded.load(ordering: .relaxed) { throw WAL.refusal }
   }
+
+  /// The error of a log that takes no frames.
+  package static let refusal = SystemError(
+    code: SystemError.badDescriptor, operation: "append to the log", path: "wal")
 
   // MARK: Appending (only the writer)
 

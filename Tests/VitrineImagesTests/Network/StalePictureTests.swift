@@ -83,7 +83,8 @@ import Vitrine
     #expect(stale.origin == (style == .original ? .original : .styled))
     loader.set(isOpen: true)
     await pipeline.finishRenewals()
-    #expect(stored == PipelineBench.other.count && loader.count == 3)
+    // A renewal that begins only after the third attempt has ended asks once more.
+    #expect(stored == PipelineBench.other.count && (3...4).contains(loader.count))
     #expect(try await pipeline.image(for: request).requestCount == 0)
     try bench.end()
   }
