@@ -69,8 +69,12 @@ final class Checkpointer: StorePart {
       if !dropsEntries { return image }
       // No frame tells of the dropped entries. A later frame may rely on their absence, so none may come before the
       // checkpoint counts, and the older checkpoint does not lead to this state.
-      try publish(image, upkeep, held)
-      try eraseOlderCheckpoint(upkeep)
+      do throws(StoreError) {
+        try publish(image, upkeep, held)
+        try eraseOlderCheckpoint(upkeep)
+      } catch {
+        throw endOfWriting(by: error)
+      }
       releaseLog(image, held)
       return nil
     }
@@ -99,12 +103,17 @@ final class Checkpointer: StorePart {
         try eraseOlderCheckpoint(upkeep)
       }
       releaseLog(image, held)
-    } catch .writeFailed(let error) {
-      throw .writeFailed(error)
     } catch {
-      throw gate.fail(
-        SystemError(code: SystemError.noSpace, operation: "write a checkpoint", path: folders.checkpoints.path))
+      throw endOfWriting(by: error)
     }
+  }
+
+  /// Ends all writing, because the index has changes that neither a frame nor a checkpoint has. Returns the error to throw.
+  private func endOfWriting(by error: StoreError) -> StoreError {
+    if case .writeFailed = error { return error }
+    if case .storeRemoved = error { return error }
+    return gate.fail(
+      SystemError(code: SystemError.noSpace, operation: "write a checkpoint", path: folders.checkpoints.path))
   }
 
   /// Erases the header of the older checkpoint durably, if the older checkpoint and the log do not lead to the state

@@ -132,7 +132,7 @@ final class WriteGate: StorePart {
   /// write anew the payloads that no checkpoint vouches for (rule 7).
   func fail(_ error: SystemError) -> StoreError {
     // Nothing was written: the log has ended for a reason that is known.
-    if error == WAL.refusal, let reason = reasonOfEnd { return reason }
+    if error == WAL.refusal { return reasonOfEnd ?? .closed }
     // In a removed folder no file can be created; that is not a failure of the disk.
     if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
     failure.withLock { $0 = $0 ?? error }

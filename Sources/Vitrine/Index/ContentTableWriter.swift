@@ -162,8 +162,8 @@ package struct ContentTableWriter: ~Copyable {
   package func exchange(with other: borrowing ContentTableWriter) {
     let its = other.table
     for index in 0..<ContentTable.shardCount {
-      table.withShard(index) { mine in
-        its.withShard(index) { its in
+      its.withShard(index) { its in
+        table.withShard(index) { mine in
           swap(&mine.pointee.slots, &its.pointee.slots)
           swap(&mine.pointee.memory, &its.pointee.memory)
           swap(&mine.pointee.capacity, &its.pointee.capacity)

@@ -116,8 +116,9 @@ package struct KeyTableWriter: ~Copyable {
   package func exchange(with other: borrowing KeyTableWriter) {
     let its = other.table
     for index in 0..<KeyTable.shardCount {
-      table.withShard(index) { mine in
-        its.withShard(index) { its in
+      // In the order of `relocate(_:)`, which looks at this table under the lock of the other one.
+      its.withShard(index) { its in
+        table.withShard(index) { mine in
           swap(&mine.pointee.run, &its.pointee.run)
           swap(&mine.pointee.crowds, &its.pointee.crowds)
           mine.pointee.changes += its.pointee.changes

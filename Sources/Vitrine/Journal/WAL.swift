@@ -42,12 +42,12 @@ package final class WAL: @unchecked Sendable {
   package var writtenByteCount: Int { written.load(ordering: .relaxed) }
 
   /// Refuses all later frames: the store is closed, its folder is gone, or a write has failed. Any thread.
-  package func end() { hasEnded.store(true, ordering: .relaxed) }
+  package func end() { hasEnded.store(true, ordering: .releasing) }
 
   /// Throws if the log has ended.
   @inline(__always)
   func requireOpen() throws(SystemError) {
-    if hasEnded.load(ordering: .relaxed) { throw WAL.refusal }
+    if hasEnded.load(ordering: .acquiring) { throw WAL.refusal }
   }
 
   /// The error of a log that takes no frames.
