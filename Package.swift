@@ -88,7 +88,7 @@ let package = Package(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
       resources: [.embedInCode("Workloads/v1-torn.archive")]),
     .target(name: "CacheCtlKit", dependencies: ["Vitrine"]),
-    // What the commands of the tool share: opening of stores, reading, output, failures.
+    // The base of all commands of the tool: opening of stores, reading, output, failures.
     .target(name: "CacheCtlBase", dependencies: ["Vitrine", "CacheCtlKit"], path: "Sources/cachectl/Base"),
     // The commands for pictures.
     .target(

@@ -12,8 +12,8 @@ final class ReadAhead: StorePart {
   }
 
   /// Reads the heads that a commit of the operations will look at. Returns nil if segments are mapped. A key that is
-  /// not in the index costs one lookup. Of the entries beside a crowded URL's original, it reads only those that
-  /// `crowds` names. After ``OriginalSources/mostCrowdLooks`` looks, it reads all of them.
+  /// not in the index costs one lookup. A crowded URL has many entries beside its original; only those that `crowds`
+  /// names are read. After ``OriginalSources/mostCrowdLooks`` looks, it reads all of them.
   func readAhead(
     _ operations: [PendingOperation], _ crowds: Crowds = [:], looks: Int = OriginalSources.mostCrowdLooks
   ) -> HeadsAhead? {

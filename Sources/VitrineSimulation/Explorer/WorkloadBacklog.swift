@@ -1,7 +1,7 @@
 /// The tasks of one workload that are left, and the signs that further ones give nothing new.
 struct WorkloadBacklog {
   private let workload: Int
-  /// Of the rounds of crashes that were begun, the next one last.
+  /// The begun rounds of crashes. The next one is the last element.
   private var passes: [ExplorationBoard.Task] = []
   /// The number of consecutive passes without a new image.
   private var barrenPasses = 0

@@ -3,7 +3,7 @@ import Vitrine
 /// The harm that a store has ever reported: it counts entries that it drops, and notes if removed entries may have
 /// returned.
 struct HarmReports {
-  /// Of the openings that have ended.
+  /// The harm reported by openings that have ended.
   private var harmBefore = Harm.none
   private var lossesBefore = 0
 

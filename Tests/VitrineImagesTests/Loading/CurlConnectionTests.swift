@@ -26,8 +26,16 @@
     @Test func connectionIsUsedAgain() async throws {
       let server = try RawServer { _ in [Self.ok("abc")] }
       let loader = CurlLoader()
-      for _ in 0..<5 { #expect(try await receive(server.url("/"), loader).bytes == Array("abc".utf8)) }
-      #expect(server.connectionCount == 1 && server.heads.count == 5)
+      let clock = ContinuousClock()
+      var lastLoad = clock.now
+      // libcurl closes a connection that was idle for 118 seconds, and a busy machine may take longer between two loads.
+      var longPauses = 0
+      for _ in 0..<5 {
+        #expect(try await receive(server.url("/"), loader).bytes == Array("abc".utf8))
+        if clock.now - lastLoad > .seconds(60) { longPauses += 1 }
+        lastLoad = clock.now
+      }
+      #expect(server.connectionCount <= 1 + longPauses && server.heads.count == 5)
     }
 
     @Test func connectionThatTheServerClosedIsReplaced() async throws {
