@@ -13,6 +13,7 @@ final class CheckpointRoom: StorePart {
   /// Enlarges both checkpoint files for `moreKeys` more keys, and for more than that if the budget allows it.
   func growCheckpoints(moreKeys: Int) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
+      try gate.requireWritable(closing: true)
       let byteCount = commitLock.withLock { held -> Int? in
         let needed = held.state.index.checkpointByteCount(moreKeys: moreKeys)
         if needed <= held.state.checkpoint.room { return nil }

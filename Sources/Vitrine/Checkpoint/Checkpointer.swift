@@ -140,6 +140,8 @@ final class Checkpointer: StorePart {
     var covered: UInt64
     /// Number of hits counted before the image was written. The image holds their stamps.
     let hits: Int
+    /// Number of requests for a checkpoint before the image was written. Later ones ask for another.
+    let requests: Int
     /// Segments written since their last sync, with the offset up to which each is filled. The image vouches for these
     /// bytes, so the segments are synced before it is published.
     let marks: [(segment: Segment, filled: Int)]
@@ -170,6 +172,7 @@ final class Checkpointer: StorePart {
       opening: held.state.log.opening, nextRecord: held.state.nextRecord, made: environment.clock.wallMilliseconds(),
       nextSegment: held.state.index.nextSegment, identity: held.state.current)
     let hits = catalog.keys.lookups.hits
+    let requests = signal.requestCount
     var marks: [(Segment, Int)] = []
     do throws(SystemError) {
       try held.state.index.write(to: file, header: &header) { segment in
@@ -189,7 +192,7 @@ final class Checkpointer: StorePart {
     meters.count(bytesWritten: header.bodyWordCount * 8)
     return Image(
       index: index, number: held.state.checkpoint.begun, header: header, covered: header.position.sequence, hits: hits,
-      marks: marks)
+      requests: requests, marks: marks)
   }
 
   /// Publishes the image (rules 4 and 6): syncs the payloads, then the log, then writes the header.
@@ -227,7 +230,7 @@ final class Checkpointer: StorePart {
     upkeep.state.checkpoints.publish(image.header, image.index)
     upkeep.state.quiet.noteCheckpoint(
       at: environment.clock.monotonicNanoseconds(), hits: image.hits, frameByteCount: wal?.writtenByteCount ?? 0)
-    signal.noteCheckpoint()
+    signal.noteCheckpoint(serving: image.requests)
   }
 
   /// Releases log files before the checkpoint for reuse (rules 4 and 6), except files with payloads for which it does

@@ -29,7 +29,7 @@ struct CommitState: ~Copyable {
     self.checkpoint = checkpoint
     self.record = record
     queues = EvictionQueues(current.policy)
-    fitSegments()
+    resetGrowth()
   }
 
   /// The account of a segment.
@@ -101,7 +101,7 @@ extension CommitState {
   }
 
   /// Fits the size of the next segments to the content.
-  mutating func fitSegments() { writable.growth = contentSegment }
+  mutating func resetGrowth() { writable.growth = contentSegment }
 
   /// The largest size of a log file under the present budget.
   var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }

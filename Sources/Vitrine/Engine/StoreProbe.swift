@@ -160,6 +160,8 @@ package struct StoreProbe {
   /// Tells the next upkeep that a checkpoint is wanted.
   package func requestCheckpoint() { core.basics.signal.requestCheckpoint() }
 
+  var wantsCheckpoint: Bool { core.basics.signal.wantsCheckpoint }
+
   // MARK: After a crash
 
   var unchecked: [Leftover] { core.context.commitLock.withLock { held in held.state.leftovers.unchecked } }

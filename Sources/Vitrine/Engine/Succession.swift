@@ -205,7 +205,7 @@ extension CacheStore {
       hasLost.store(true, ordering: .releasing)
       succession.replace(core, by: next)
       hasSuccessor.store(true, ordering: .releasing)
-      core.upkeep.closer.dismiss()
+      core.upkeep.closer.dropEverything()
       return next
     }
   }

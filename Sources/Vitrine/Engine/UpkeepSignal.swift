@@ -6,7 +6,9 @@ import Synchronization
 final class UpkeepSignal: StorePart {
   let context: StoreContext
   private let task = Guarded<(any BackgroundTask)?>(nil)
-  private let checkpointRequest = Atomic<Bool>(false)
+  /// The number of requests for a checkpoint, and the number of those that a published checkpoint has served.
+  private let requests = Atomic<Int>(0)
+  private let servedRequests = Atomic<Int>(0)
   private let isAsleep = Atomic<Bool>(false)
   private let wakes = Atomic<Int>(0)
   private let process = ForkGuard()
@@ -38,12 +40,16 @@ final class UpkeepSignal: StorePart {
   /// The number of wakes so far. Upkeep compares it to notice a wake that comes while it falls asleep.
   var wakeCount: Int { wakes.load(ordering: .sequentiallyConsistent) }
 
-  /// Whether a checkpoint was requested since the last one was published.
-  var wantsCheckpoint: Bool { checkpointRequest.load(ordering: .relaxed) }
+  /// Whether a checkpoint was requested since the image of the last published one was written.
+  var wantsCheckpoint: Bool { requests.load(ordering: .relaxed) != servedRequests.load(ordering: .relaxed) }
 
-  func requestCheckpoint() { checkpointRequest.store(true, ordering: .relaxed) }
+  /// The number of requests so far. A checkpoint serves those that came before its image.
+  var requestCount: Int { requests.load(ordering: .relaxed) }
 
-  func noteCheckpoint() { checkpointRequest.store(false, ordering: .relaxed) }
+  func requestCheckpoint() { requests.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Notes that a checkpoint has served the first `count` requests.
+  func noteCheckpoint(serving count: Int) { servedRequests.store(count, ordering: .relaxed) }
 
   /// Notes that the background task will not be called for a second or longer. Call ``SharedUseTimes/endCurrent()``
   /// after it, so that the next use or change calls ``noteActivity()``.

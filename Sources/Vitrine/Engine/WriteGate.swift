@@ -37,8 +37,15 @@ final class WriteGate: StorePart {
     // Another folder may have the name by now, and hold the parts of the old folder.
     if isRemoved { throw .storeRemoved }
     if isLockNamed, folders.areStillNamed { return }
+    throw refusal()
+  }
+
+  /// The error of a store whose folder has lost its name. A store that is closed or read-only says so.
+  private func refusal() -> StoreError {
+    if isClosed { return .closed }
+    if isReadOnly { return .readOnly }
     noteRemoved()
-    throw .storeRemoved
+    return .storeRemoved
   }
 
   /// Makes the same check before a change at the given wall-clock time. The check is mostly one load, because all names
@@ -61,8 +68,7 @@ final class WriteGate: StorePart {
   func requireNamedNow() throws(StoreError) {
     try requireNamed(at: environment.clock.wallMilliseconds())
     if isLockNamed { return }
-    noteRemoved()
-    throw .storeRemoved
+    throw refusal()
   }
 
   private enum Status {
@@ -134,11 +140,13 @@ final class WriteGate: StorePart {
     // Nothing was written: the log has ended for a reason that is known.
     if error == WAL.refusal { return reasonOfEnd ?? .closed }
     // In a removed folder no file can be created; that is not a failure of the disk.
-    if error.code == SystemError.missing, (try? requireNamed()) == nil { return .storeRemoved }
+    if error.code == SystemError.missing, (try? requireNamed()) == nil { return isClosed ? .closed : .storeRemoved }
+    // Read before the log ends: a close that runs meanwhile may release the file, and the mark must not be left out.
+    let lockFile = lockFile.withLock { $0 }
     failure.withLock { $0 = $0 ?? error }
     status.bitwiseOr(Status.failed, ordering: .relaxed)
     wal?.end()
-    if let lockFile = lockFile.withLock({ $0 }) {
+    if let lockFile {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
     }

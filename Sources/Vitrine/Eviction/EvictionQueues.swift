@@ -9,7 +9,7 @@ struct EvictionQueues {
 
   /// Notes keys that probation has dropped. `entryCount` is the number of entries of the store.
   mutating func remember(_ dropped: [Victim], entryCount: Int) {
-    ghost.fit(entryCount: entryCount)
+    ghost.resize(entryCount: entryCount)
     for victim in dropped { ghost.note(victim.hash) }
   }
 

@@ -9,7 +9,7 @@ struct Ghost {
   private var bucketCount = 0
 
   /// Fits the table to the number of entries: one tag for each. The tags stay, nearly in order.
-  mutating func fit(entryCount: Int) {
+  mutating func resize(entryCount: Int) {
     let wanted = max(1, entryCount / Ghost.ways)
     if bucketCount > 0, wanted <= bucketCount + bucketCount / 4, wanted >= bucketCount - bucketCount / 3 { return }
     var fitted = [UInt16](repeating: 0, count: wanted * Ghost.ways)

@@ -44,7 +44,7 @@ final class Closer: StorePart {
   }
 
   /// Drops all entries, and all files except those that a get or a Blob still needs.
-  func dismiss() {
+  func dropEverything() {
     forgetter.forgetAll()
     commitLock.withLock { held in
       held.state.writable.closeAll()

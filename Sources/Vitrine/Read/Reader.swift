@@ -41,7 +41,7 @@ final class Reader: StorePart {
   var mostHeldBytes: Int { blobLimit.load(ordering: .relaxed) }
 
   /// Adapts ``mostHeldBytes`` to a changed budget.
-  func fit(budget: Int) { blobLimit.store(Reader.blobLimit(budget: budget), ordering: .relaxed) }
+  func limitBlobs(budget: Int) { blobLimit.store(Reader.blobLimit(budget: budget), ordering: .relaxed) }
 
   /// An eighth of the budget.
   private static func blobLimit(budget: Int) -> Int { budget / 8 }

@@ -93,7 +93,7 @@ final class Budgets: StorePart {
         held.state.ledger.set(budget: changed.byteBudget, logReserve: changed.logReserve)
         held.state.admitNext()
       }
-      reader.fit(budget: changed.byteBudget)
+      reader.limitBlobs(budget: changed.byteBudget)
       try retirement.sealUnusedStreams(upkeep)
       try reclaimer.shrink(upkeep)
       diskWatch.noteLeast(nil)

@@ -40,7 +40,7 @@ final class RoomRelease: StorePart {
   func begin(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     try gate.requireWritable(closing: true)
     if gate.mistrustsEarlierRecords { return false }
-    commitLock.withLock { held in held.state.fitSegments() }
+    commitLock.withLock { held in held.state.resetGrowth() }
     try retireLongSpares(upkeep)
     try cutOpenSegments(upkeep)
     try logSizer.shrink(upkeep)
@@ -83,6 +83,8 @@ final class RoomRelease: StorePart {
   private func cut(
     _ segment: Segment, to byteCount: Int?, where isWanted: (SegmentAccount) -> Bool
   ) throws(StoreError) {
+    // Without the file, the segment keeps its length.
+    guard let file = segment.file else { return }
     var before = 0
     let end = commitLock.withLock { held -> Int? in
       let account = held.state[segment]
@@ -93,7 +95,7 @@ final class RoomRelease: StorePart {
       held.state[segment].set(byteCount: end)
       return end
     }
-    guard let end, let file = segment.file else { return }
+    guard let end else { return }
     do throws(SystemError) {
       if try file.status().byteCount > end { try file.truncate(to: end) }
       let allocated = try file.status().chargedByteCount(atMost: end)

@@ -164,7 +164,7 @@ final class SegmentRetirement: StorePart {
   /// Removes segment files that nothing refers to. First the replayed frames are made durable, because until then an
   /// older state that needs the files could come back. After a failed sync, this waits for a checkpoint.
   func removeOrphans(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    guard !upkeep.state.orphans.isEmpty, !gate.mistrustsEarlierRecords, let wal else { return }
+    guard !upkeep.state.orphans.isEmpty, !gate.mistrustsEarlierRecords, !gate.writesNoMore, let wal else { return }
     do throws(SystemError) {
       try wal.makeDurable(below: wal.appendedSequence)
     } catch {

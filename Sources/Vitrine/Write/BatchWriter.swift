@@ -69,7 +69,7 @@ final class BatchWriter: StorePart {
       batch.operations.indices.filter { batch.operations[$0].key.style == .original }
       + batch.operations.indices.filter { batch.operations[$0].key.style != .original }
     // Equal bytes within the batch are stored once too.
-    var earlier: [Digest: [(operation: Int, shared: Shared, layout: BitmapLayout?)]] = [:]
+    var earlier: [Digest: [(operation: Int, shared: Shared, layout: BitmapLayout?, isPageAligned: Bool)]] = [:]
     for index in order {
       switch batch.operations[index] {
       case .remove(let key):
@@ -97,7 +97,8 @@ final class BatchWriter: StorePart {
                 put.source.follow(putter.sourceOfOriginal(url, put.key.hash))
               }
               let twin = earlier[put.payload.digest]?.first { twin in
-                guard twin.layout == put.payload.layout, case .put(_, let other, _) = batch.operations[twin.operation]
+                guard twin.layout == put.payload.layout, twin.isPageAligned || !put.isPageAligned,
+                  case .put(_, let other, _) = batch.operations[twin.operation]
                 else {
                   return false
                 }
@@ -110,7 +111,7 @@ final class BatchWriter: StorePart {
               }
               let placed = try putter.place(put, durability: durability)
               if let shared = placed.ownPayload(of: put) {
-                earlier[put.payload.digest, default: []].append((index, shared, put.payload.layout))
+                earlier[put.payload.digest, default: []].append((index, shared, put.payload.layout, put.isPageAligned))
               }
               return .success(placed)
             } catch {

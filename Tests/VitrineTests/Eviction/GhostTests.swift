@@ -17,7 +17,7 @@ import Testing
 
   @Test func aDroppedKeyIsFoundOnce() {
     var ghost = Ghost()
-    ghost.fit(entryCount: 800)
+    ghost.resize(entryCount: 800)
     for number in 0..<100 { ghost.note(key(number)) }
     let found = [take(0..<100, &ghost), take(0..<100, &ghost)]
     #expect(found == [100, 0])
@@ -25,7 +25,7 @@ import Testing
 
   @Test func keysThatWereNotDroppedAreSeldomFound() {
     var ghost = Ghost()
-    ghost.fit(entryCount: 8000)
+    ghost.resize(entryCount: 8000)
     for number in 0..<8000 { ghost.note(key(number)) }
     // A bucket of eight tags of 15 bits takes another key for its own with a chance of 1 in 4,096.
     let found = take(100_000..<200_000, &ghost)
@@ -34,7 +34,7 @@ import Testing
 
   @Test func oldKeysLeaveFirst() {
     var ghost = Ghost()
-    ghost.fit(entryCount: 800)
+    ghost.resize(entryCount: 800)
     for number in 0..<8000 { ghost.note(key(number)) }
     let (old, young) = (take(0..<6000, &ghost), take(7800..<8000, &ghost))
     #expect(old < 100 && young > 190)
@@ -43,7 +43,7 @@ import Testing
   /// Equal styles of different URLs share the low bits of their hashes.
   @Test func keysSpreadOverAllBuckets() {
     var ghost = Ghost()
-    ghost.fit(entryCount: 8000)
+    ghost.resize(entryCount: 8000)
     for number in 0..<4000 { ghost.note(key(number)) }
     let found = take(0..<4000, &ghost)
     #expect(found > 3800)
@@ -52,9 +52,9 @@ import Testing
   @Test func anotherSizeKeepsMostKeys() {
     for (before, after) in [(800, 8000), (8000, 4000)] {
       var ghost = Ghost()
-      ghost.fit(entryCount: before)
+      ghost.resize(entryCount: before)
       for number in 0..<400 { ghost.note(key(number)) }
-      ghost.fit(entryCount: after)
+      ghost.resize(entryCount: after)
       let found = take(0..<400, &ghost)
       #expect(found > 390, "\(before) to \(after)")
     }

@@ -58,6 +58,19 @@ import Testing
     try store.close()
   }
 
+  @Test func requestedPageAlignmentIsGrantedWithinABatch() throws {
+    let store = try TestWorld(fileSystem: MemoryDisk()).open("store")
+    var batch = WriteBatch()
+    batch.put(bytes, for: CacheKey("anywhere"), options: options(square))
+    batch.put(bytes, for: CacheKey("page"), options: options(square, isPageAligned: true))
+    batch.put(bytes, for: CacheKey("again"), options: options(square))
+    try store.write(batch)
+    #expect(store.statistics().blobCount == 2)
+    let offset = store.get("page") { value in value.withUnsafeBytes { Int(bitPattern: $0.baseAddress!) % 4096 } }
+    #expect(offset == 0)
+    try store.close()
+  }
+
   /// Digests find candidates; within a batch too the bytes decide.
   @Test func differentBytesWithOneDigestWithinABatchAreBothKept() throws {
     var world = TestWorld(fileSystem: MemoryDisk())
