@@ -1,0 +1,274 @@
+@testable import Vitrine
+
+/// The steps of "Reclaiming space" in `Docs/Eviction.md`.
+extension SegmentPolicyModel {
+  /// A live record of a victim.
+  private struct Item {
+    let record: PolicySegment.Record
+    /// Whether its own key is live.
+    let hasKey: Bool
+    let hasPayload: Bool
+    let uses: Int
+    let isPinned: Bool
+    var byteCount: Int { (hasKey ? record.head : 0) + (hasPayload ? record.payload : 0) }
+    var isUsed: Bool { hasKey && (uses > 0 || isPinned) }
+  }
+
+  /// The bytes of a segment by their kind.
+  private struct Load {
+    /// Live keys and payloads.
+    var partCount = 0
+    var live = 0
+    /// Heads that lie before copied payloads of other keys.
+    var bound = 0
+    var written: Int
+    var dead: Int { written - live - bound }
+  }
+
+  private func load(_ segment: PolicySegment, _ live: (keys: Set<Int>, payloads: Set<Int>)) -> Load {
+    var load = Load(written: segment.written)
+    for record in segment.records {
+      if live.keys.contains(record.number) {
+        load.partCount += 1
+        load.live += record.head
+      }
+      if live.payloads.contains(record.number) {
+        load.partCount += 1
+        load.live += record.payload
+      }
+      if record.isBound { load.bound += record.head }
+    }
+    return load
+  }
+
+  /// Bytes beyond the budget if so many more are taken.
+  private func missing(_ byteCount: Int) -> Int {
+    space.own + space.segments.reduce(0) { $0 + $1.byteCount } + roundUp(byteCount, to: 4096) - facts.byteBudget
+  }
+
+  /// Reclaims segments until the bytes fit.
+  mutating func makeRoom(for byteCount: Int) {
+    var queuedCount = 0
+    while missing(byteCount) > 0 {
+      retireDead()
+      if missing(byteCount) <= 0 { return }
+      cutSealed()
+      if missing(byteCount) <= 0 { return }
+      if !clean(&queuedCount) {
+        counts.unserved += 1
+        return
+      }
+    }
+  }
+
+  private mutating func retireDead() {
+    let live = live
+    for segment in space.segments where segment.state == .sealed && load(segment, live).partCount == 0 {
+      space.segments.removeAll { $0.id == segment.id }
+      sweeps.present.removeAll { $0 == segment.id }
+      sweeps.next.removeAll { $0 == segment.id }
+    }
+  }
+
+  /// Sealed segments keep no unused end.
+  private mutating func cutSealed() {
+    for index in space.segments.indices where space.segments[index].state == .sealed {
+      let filled = roundUp(space.segments[index].end, to: 4096)
+      space.segments[index].byteCount = min(space.segments[index].byteCount, filled)
+    }
+  }
+
+  /// Whether overwrites and removals have left more dead bytes than the allowance.
+  private var hasManyDeadBytes: Bool {
+    let live = live
+    let loads = space.segments.filter { $0.state == .sealed && $0.stream != .single }.map { load($0, live) }
+    let dead = loads.reduce(0) { $0 + ($1.partCount > 0 ? $1.dead : 0) }
+    return dead
+      > Sizing.deadAllowance(
+        budget: facts.byteBudget, own: space.own, segmentByteCount: facts.segmentByteCount)
+  }
+
+  /// One step. Returns false if it can free nothing.
+  private mutating func clean(_ queuedCount: inout Int) -> Bool {
+    let isDeadReclaimed = hasManyDeadBytes
+    var tried: [UInt64] = []
+    for _ in 0..<4 {
+      var victim = nextVictim(isDeadReclaimed, tried)
+      if victim == nil {
+        for stream in StreamKind.allCases {
+          if let id = open(stream), space.segments[index(id)!].written > 0 { seal(id) }
+        }
+        victim = nextVictim(isDeadReclaimed, tried)
+      }
+      guard let victim else { return false }
+      if empty(victim.id, isSparse: victim.isSparse, &queuedCount) { return true }
+      queue(victim.id, isKept: true)
+      tried.append(victim.id)
+    }
+    return false
+  }
+
+  // MARK: Step 2
+
+  private mutating func nextVictim(_ isDeadReclaimed: Bool, _ tried: [UInt64]) -> (id: UInt64, isSparse: Bool)? {
+    let live = live
+    let all = space.segments.map { (segment: $0, load: load($0, live)) }.filter {
+      $0.load.partCount > 0 && !($0.segment.stream == .single && $0.load.partCount == 1)
+    }
+    let candidates = all.filter { $0.segment.state == .sealed && !tried.contains($0.segment.id) }
+    let mostFull = isDeadReclaimed ? numbers.sparseShare.dead : numbers.sparseShare.usual
+    let sparse = candidates.filter {
+      let full = $0.load.live + $0.load.bound
+      return $0.segment.stream != .single && $0.load.dead > 0 && Double(full) < mostFull * Double($0.load.written)
+        && full <= roomForCopies($0.segment.copies)
+    }
+    let sparsest = sparse.min {
+      ($1.load.dead, facts.slot($0.segment.id)) < ($0.load.dead, facts.slot($1.segment.id))
+    }
+    if let sparsest { return (sparsest.segment.id, true) }
+    let queued = (sweeps.present + sweeps.next).compactMap { id in candidates.first { $0.segment.id == id }?.segment }
+    let (main, probation) = (queued.first { isMain($0) }, queued.first { !isMain($0) })
+    let liveBytes = all.reduce(0) { $0 + $1.load.live }
+    let probationBytes = all.reduce(0) { $0 + (isMain($1.segment) ? 0 : $1.load.live) }
+    let isProbationLong = Double(probationBytes) > numbers.probationShare * Double(liveBytes)
+    guard let chosen = isProbationLong ? probation ?? main : main ?? probation else { return nil }
+    if sweeps.next.contains(chosen.id) { sweeps = (sweeps.present + sweeps.next, []) }
+    return (chosen.id, false)
+  }
+
+  /// Bytes of copies that find room in one segment.
+  private func roomForCopies(_ stream: StreamKind) -> Int {
+    let open = open(stream).map { space.segments[index($0)!].byteCount - space.segments[index($0)!].end } ?? 0
+    let spare = space.spares.map { space.segments[index($0)!].byteCount - PolicySegment.firstOffset }.max() ?? 0
+    return max(open, spare)
+  }
+
+  // MARK: Steps 3 to 10
+
+  private func items(of segment: PolicySegment) -> [Item] {
+    let live = live
+    return segment.records.compactMap { record in
+      let hasKey = live.keys.contains(record.number)
+      let item = Item(
+        record: record, hasKey: hasKey, hasPayload: live.payloads.contains(record.number),
+        uses: hasKey ? entries[record.key]!.uses : 0, isPinned: hasKey && entries[record.key]!.isPinned)
+      return item.hasKey || item.hasPayload ? item : nil
+    }
+  }
+
+  /// Empties a segment or queues it again. Returns false if nothing has changed.
+  private mutating func empty(_ id: UInt64, isSparse: Bool, _ queuedCount: inout Int) -> Bool {
+    let segment = space.segments[index(id)!]
+    let isMain = isMain(segment)
+    copying.grant(numbers.copiedShare, atMost: facts.segmentByteCount)
+    let items = items(of: segment)
+    let mayStay = queuedCount < numbers.mostQueuedAgain
+    let pinned = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
+    if !mayStay, !isSparse, Double(pinned) >= 0.5 * Double(segment.written) { return false }
+    if !isSparse {
+      copying.note(
+        uses: items.reduce(0) { $0 + $1.uses }, byteCount: items.reduce(0) { $0 + $1.byteCount },
+        segmentByteCount: facts.segmentByteCount)
+      if mayStay, isQueuedAgain(segment, items) {
+        queuedCount += 1
+        counts.queuedAgain += 1
+        for item in items { spend(item, isMain: isMain) }
+        queueInMain(id)
+        return true
+      }
+    } else {
+      counts.sparse += 1
+    }
+    var drops = items.filter { !isCopied($0, of: segment, isSparse: isSparse) }
+    var copies: [Item] = []
+    for item in byValue(items.filter { isCopied($0, of: segment, isSparse: isSparse) }, isSparse: isSparse) {
+      if isSparse || item.isPinned || copying.take(item.byteCount) {
+        copies.append(item)
+      } else {
+        drops.append(item)
+        counts.withoutBudget += 1
+      }
+    }
+    if !isSparse { for item in copies { spend(item, isMain: isMain) } }
+    let copied = copy(copies.sorted { $0.record.offset < $1.record.offset }.map(\.record), of: segment)
+    if !isSparse { drops += copies.filter { !$0.isPinned && $0.hasKey && isThere($0) } }
+    let dropped = drops.filter(\.hasKey).map(\.record.key)
+    if !isMain {
+      ghost.fit(entryCount: entries.count)
+      for key in dropped { ghost.note(facts.hash(key)) }
+    }
+    drop(dropped)
+    let payloads = live.payloads
+    let rescued = copy(drops.filter { payloads.contains($0.record.number) }.map(\.record), of: segment)
+    retireDead()
+    counts.copied += copied
+    counts.dropped += dropped.count
+    return dropped.count + copied + rescued > 0
+  }
+
+  private func isQueuedAgain(_ segment: PolicySegment, _ items: [Item]) -> Bool {
+    if segment.stream == .single {
+      guard let item = items.first, item.hasKey else { return false }
+      if item.isPinned { return true }
+      return item.uses > 0 && Double(item.uses) >= copying.usesPerByte * Double(item.byteCount)
+    }
+    let used = items.reduce(0) { $0 + ($1.isUsed ? $1.byteCount : 0) }
+    let share = isMain(segment) ? numbers.queuedShare.main : numbers.queuedShare.probation
+    return used > 0 && Double(used) >= share * Double(segment.written)
+  }
+
+  private func isCopied(_ item: Item, of segment: PolicySegment, isSparse: Bool) -> Bool {
+    if isSparse || item.isPinned || !item.hasKey { return true }
+    if item.uses == 0 || segment.stream == .single { return false }
+    return Double(item.uses) >= numbers.copiedMultiple * copying.usesPerByte * Double(item.byteCount)
+  }
+
+  /// Items in the order in which they get the bytes for copies: pinned ones and payloads of other keys first, then those
+  /// with the most uses per byte. Items with equal values stay in the order of their offsets.
+  private func byValue(_ items: [Item], isSparse: Bool) -> [Item] {
+    func value(_ item: Item) -> Double {
+      if item.isPinned || !item.hasKey { return .infinity }
+      return Double(item.uses + (isSparse ? 1 : 0)) / Double(max(1, item.byteCount))
+    }
+    return items.sorted { (value($1), $0.record.offset) < (value($0), $1.record.offset) }
+  }
+
+  private func isThere(_ item: Item) -> Bool { entries[item.record.key]?.record == item.record.number }
+
+  /// A turn costs a record of probation all its uses. It costs a record of main one, and all under `sieve`.
+  private mutating func spend(_ item: Item, isMain: Bool) {
+    if item.hasKey { set(uses: isMain ? max(0, item.uses - numbers.costOfMain) : 0, item.record.key) }
+  }
+
+  private mutating func queueInMain(_ id: UInt64) {
+    queue(id, isKept: true)
+    let index = index(id)!
+    if space.segments[index].stream == .single {
+      space.segments[index].isMainSingle = true
+    } else {
+      space.segments[index].stream = space.segments[index].copies
+    }
+  }
+
+  /// Copies records to main. A record that finds no room stays. Returns the number of copies.
+  private mutating func copy(_ records: [PolicySegment.Record], of segment: PolicySegment) -> Int {
+    let stream = segment.copies
+    var count = 0
+    for record in records {
+      let live = live
+      let hasKey = live.keys.contains(record.number)
+      let payload = live.payloads.contains(record.number)
+      if !hasKey, !payload { continue }
+      let byteCount = record.head + record.payload
+      if open(stream).map({ !fits(byteCount, in: $0) }) ?? true {
+        guard segment.stream != .single, let spare = space.spares.first else { continue }
+        open(spare, for: stream)
+      }
+      let copy = add(
+        record.key, RecordSize(head: record.head, payload: record.payload), to: open(stream)!, isBound: !hasKey)
+      move(record.number, to: copy)
+      count += 1
+    }
+    return count
+  }
+}
