@@ -131,7 +131,8 @@ import Testing
       if number % 250 == 0 { try run.put(Self.key("large", number), number % 500 == 0 ? 60_000 : 150_000) }
       if number % 40 == 0 { try run.get(Self.key("large", number / 250 * 250)) }
     }
-    #expect(run.model.counts.dropped > 500 && run.model.counts.copied > 0)
+    #expect(run.model.counts.dropped > 500)
+    #expect(run.model.counts.copied + run.model.counts.queuedAgain > 0)
     try run.close()
   }
 
