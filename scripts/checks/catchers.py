@@ -4,7 +4,7 @@ A catcher is a suite or a test (`Target.Suite/test`), a workload (`crashtest --w
 or a fuzzer (`fuzz NAME`)."""
 import functools, hashlib, re
 
-from .sourcetext import code_alone, declared, split_swift, used
+from .sourcetext import code_alone, declared, extended, split_swift, used
 
 SIMULATION = "Sources/VitrineSimulation"
 WORKLOADS = f"{SIMULATION}/Workloads"
@@ -45,11 +45,18 @@ class Catchers:
 
     @functools.lru_cache(maxsize=None)
     def owners(self, *folders):
-        """The files of folders that declare each name. Members of extensions are names, too."""
+        """The files of folders that declare each name. A member of an extension is a name, too, if the folders do not
+        declare its type. Otherwise, the name of the type leads to the extension."""
+        files = self.tree.under(*folders)
         owners = {}
-        for file in self.tree.under(*folders):
-            for name in frozenset().union(*declared(self.tree.read(file))):
+        for file in files:
+            for name in declared(self.tree.read(file))[0]:
                 owners.setdefault(name, set()).add(file)
+        types = frozenset(owners)
+        for file in files:
+            for name, members in extended(self.tree.read(file)).items():
+                for found in [name] if name in types else members:
+                    owners.setdefault(found, set()).add(file)
         return owners
 
     def support(self, files, *folders):

@@ -75,6 +75,18 @@ class CatcherTests(unittest.TestCase):
         self.expect_lapse("Sources/VitrineSimulation/Explorer/Explorer.swift", "struct Explorer { let a = 1 }\n", [WORKLOAD])
         self.expect_lapse("Fuzz/Support/Seal.swift", "struct Seal { let a = 1 }\n", [FUZZER])
 
+    def test_extensions_of_types_of_tests_are_found_by_the_type(self):
+        # The suite uses a member of that name, but not the type.
+        self.write("Tests/CrashTests/Model.swift", "struct Model {\n}\n")
+        self.expect_lapse("Tests/CrashTests/Model+End.swift", "extension Model {\n  func logEnds() {}\n}\n", [])
+        self.write("Tests/CrashTests/Base.swift", "struct Base { let model = Model() }\n")
+        self.expect_lapse("Tests/CrashTests/Model+End.swift", "extension Model {\n  func logBegins() {}\n}\n", [SUITE])
+
+    def test_members_of_other_extensions_are_names(self):
+        self.write("Tests/CrashTests/Store.swift", "extension CacheStore {\n  func logEnds() {}\n}\n")
+        self.expect_lapse(
+            "Tests/CrashTests/Store.swift", "extension CacheStore {\n  func logEnds() { abort() }\n}\n", [SUITE])
+
     def test_other_suites_and_workloads_make_no_result_lapse(self):
         self.expect_lapse("Tests/CrashTests/OtherTests.swift", "@Suite struct OtherTests {}\n", [])
         self.expect_lapse("Sources/VitrineSimulation/Workloads/Bodies.swift", "let bodies = Workload(\"bodies\", 2)\n", [])

@@ -104,17 +104,21 @@ def code_alone(text):
 def declared(text):
     """Names that a Swift file declares at top level for others, and those of the members of its extensions."""
     code = split_swift(text)[0]
-    names, extensions = set(), []
+    names = {match[2] for match in DECLARED.finditer(code) if match[1] != "extension"}
+    return frozenset(names), frozenset().union(*extended(text).values())
+
+
+@functools.lru_cache(maxsize=None)
+def extended(text):
+    """The types that a Swift file extends, each with the names of the members that the file adds."""
+    code, members = split_swift(text)[0], {}
     for match in DECLARED.finditer(code):
         if match[1] == "extension":
-            extensions.append(match.start())
-        else:
-            names.add(match[2])
-    members = set()
-    for start in extensions:
-        end = re.search(r"^\}", code[start:], re.MULTILINE)
-        members.update(m[2] for m in MEMBER.finditer(code, start, start + end.start() if end else len(code)))
-    return frozenset(names), frozenset(members)
+            start = match.start()
+            end = re.search(r"^\}", code[start:], re.MULTILINE)
+            found = MEMBER.finditer(code, start, start + end.start() if end else len(code))
+            members.setdefault(match[2], set()).update(m[2] for m in found)
+    return members
 
 
 @functools.lru_cache(maxsize=None)
