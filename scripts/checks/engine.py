@@ -39,7 +39,8 @@ STANDARD = frozenset(
     "insert isEmpty keys last load map max merge min next prefix reduce remove removeAll removeFirst removeLast replace "
     "reversed sort sorted split store suffix update values write zip".split())
 HIGHEST_WITH_POINTERS = 4  # The number of a floor.
-POINTER = re.compile(r"\b(?:Unsafe\w*|Opaque)Pointer\b")
+# The view of bytes for the length of a call is allowed on each floor.
+POINTER = re.compile(r"\b(?!UnsafeRawBufferPointer\b)(?:Unsafe\w*|Opaque)Pointer\b")
 MEMBER_USE = re.compile(r"\.\s*`?(\w+)")
 ANY_NAME = re.compile(r"\b(?:func|let|var|case|typealias|struct|enum|class|actor|protocol|inout|for|in)\s+`?(\w+)|\b(\w+)\s*:")
 
@@ -184,7 +185,7 @@ def check_platform(tree):
 
 
 def check_pointers(tree):
-    """The upper floors use no types of pointers, but for listed files."""
+    """The upper floors pass bytes as views, and use no other pointers, but for listed files."""
     text = tree.read(DOCUMENT) if DOCUMENT in tree.files else ""
     upper = {
         folder for number, folders in re.findall(r"^\| *(\d+) *\|([^|\n]*)\|", text, re.MULTILINE) if int(number) > HIGHEST_WITH_POINTERS
@@ -194,7 +195,7 @@ def check_pointers(tree):
         if match := POINTER.search(code):
             yield Finding(
                 name, line_of(code, match.start()), "pointers", f"{match[0]} above floor {HIGHEST_WITH_POINTERS}",
-                "pass a span, or a type of the lower floors that owns the memory")
+                "pass an UnsafeRawBufferPointer for the length of a call, or a type of the lower floors that owns the memory")
 
 
 CHECKS = [check_floors, check_imports, check_platform, check_pointers]

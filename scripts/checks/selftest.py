@@ -165,8 +165,10 @@ class TidyTests(unittest.TestCase):
         self.write("Docs/Architecture.md", document.replace("| 3 | `Store`", "| 5 | `Store`").replace("| 2 |", "| 4 |"))
         self.write("Sources/Vitrine/Store/Read.swift", (
             "// Takes no UnsafePointer.\nfunc read(_ bytes: UnsafeRawBufferPointer) {}\nfunc write(_ bytes: UnsafePointer<Int>) {}\n"))
-        self.write("Sources/Vitrine/Index/Read.swift", "func readSlots(_ bytes: UnsafeRawBufferPointer) {}\n")
-        self.expect(("pointers", "Sources/Vitrine/Store/Read.swift", 2))
+        self.write("Sources/Vitrine/Store/Look.swift", "func look(_ bytes: UnsafeMutableRawBufferPointer) {}\n")
+        self.write("Sources/Vitrine/Store/View.swift", "func view(_ bytes: UnsafeRawBufferPointer) {}\n")
+        self.write("Sources/Vitrine/Index/Read.swift", "func readSlots(_ bytes: UnsafePointer<Int>) {}\n")
+        self.expect(("pointers", "Sources/Vitrine/Store/Look.swift", 1), ("pointers", "Sources/Vitrine/Store/Read.swift", 3))
 
     def test_types_with_many_properties_are_found(self):
         def type_of(kind, name, count, member="  private let a{} = 1\n"):
