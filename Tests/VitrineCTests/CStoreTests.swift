@@ -96,8 +96,9 @@ import Vitrine
       Set(object.keys) == [
         "format_version", "entries", "blobs", "bytes_on_disk", "bytes_live", "bytes_dead", "bytes_pinned",
         "bytes_logical", "budget_bytes", "budget_entries", "minimum_free_bytes", "disk_free_bytes", "policy", "hits",
-        "misses", "last_minute", "last_hour", "write_amplification", "damaged", "lost", "last_checkpoint_ms",
-        "last_open", "last_open_for_writing", "evicted", "compaction", "pins", "style_budgets", "segments",
+        "misses", "last_minute", "last_hour", "miss_curve", "write_amplification", "damaged", "lost",
+        "last_checkpoint_ms", "last_open", "last_open_for_writing", "evicted", "compaction", "pins",
+        "style_budgets", "segments",
       ])
     #expect(names(object["evicted"]) == ["entries", "bytes", "ages"])
     #expect(names(object["compaction"]) == ["steps", "records_moved", "bytes_moved", "segments_freed"])

@@ -31,6 +31,7 @@ package enum StatisticsJSON {
       ("misses", .int(statistics.missCount)),
       ("last_minute", statistics.lastMinute.map(recent) ?? .null),
       ("last_hour", statistics.lastHour.map(recent) ?? .null),
+      ("miss_curve", statistics.missCurve.map(curve) ?? .null),
       ("write_amplification", .rounded(statistics.writeAmplification, places: 3)),
       ("damaged", .int(statistics.damagedCount)),
       ("lost", .int(statistics.lostCount)),
@@ -58,6 +59,23 @@ package enum StatisticsJSON {
 
   private static func recent(_ lookups: StoreStatistics.Lookups) -> JSON {
     .object([("hits", .int(lookups.hitCount)), ("misses", .int(lookups.missCount))])
+  }
+
+  private static func curve(_ curve: MissCurve) -> JSON {
+    .object([
+      ("budget_bytes", .int(curve.byteBudget)), ("requests", .int(curve.requestCount)),
+      ("miss_ratio", .rounded(curve.missRatio, places: 6)),
+      (
+        "points",
+        .array(
+          curve.points.map { point in
+            .object([
+              ("budget_bytes", .int(point.byteBudget)), ("value_bytes", .int(point.valueByteCount)),
+              ("miss_ratio", .rounded(point.missRatio, places: 6)),
+            ])
+          })
+      ),
+    ])
   }
 
   private static func lastOpen(_ open: StoreStatistics.LastOpen) -> JSON {

@@ -105,6 +105,8 @@ public struct StoreStatistics: Sendable {
   public var lastMinute: Lookups?
   /// The lookups of the writer in the last hour, as ``lastMinute``. In a younger store, those since it was made.
   public var lastHour: Lookups?
+  /// The misses that the writer would have with other budgets; nil if too few requests are known.
+  public var missCurve: MissCurve?
   /// Bytes written to the disk for each byte put; 0 before the first put.
   public var writeAmplification: Double
   /// Number of entries that failed their check since opening.

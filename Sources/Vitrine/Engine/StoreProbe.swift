@@ -27,6 +27,10 @@ package struct StoreProbe {
   /// The number of the segment that is made next.
   package var nextSegment: UInt64 { core.context.commitLock.withLock { held in held.state.index.nextSegment } }
 
+  /// The sample from which the miss-ratio curve is estimated.
+  var misses: MissSampler { core.context.catalog.misses }
+  func isSampled(_ key: CacheKey) -> Bool { misses.follows(hash(of: key)) }
+
   package func hash(of key: CacheKey) -> KeyHash {
     key.url.withUnsafeBytes { core.context.catalog.hasher.key($0, styleTag: key.style.tag) }
   }

@@ -20,6 +20,8 @@ struct Counters: Sendable, Equatable {
   var pinned = 0
   var eviction = EvictionRecord()
   var compaction = CompactionRecord()
+  /// The last curve that an opening has estimated.
+  var curve = MissCurveRecord()
   /// Empty if it was lost.
   var history = LookupHistory()
 
@@ -46,7 +48,8 @@ struct Counters: Sendable, Equatable {
       \.recovery.dropped, \.recovery.lostRemovals, \.pinned, \.eviction.entryCount, \.eviction.byteCount,
     ] + (0..<EvictionRecord.bucketCount).map { \.eviction.ages[$0] } + [
       \.compaction.stepCount, \.compaction.recordCount, \.compaction.byteCount, \.compaction.segmentCount,
-    ]
+      \.curve.requestCount, \.curve.missCount, \.curve.byteBudget, \.curve.valueByteCount,
+    ] + (0..<MissCurveRecord.pointCount).map { \.curve.missesPerMillion[$0] }
 
   init() {}
 
@@ -88,10 +91,11 @@ struct Counters: Sendable, Equatable {
     return nil
   }
 
-  /// Whether all counters are equal. Their histories may differ.
+  /// Whether all counters are equal. Their histories may differ, and their curves, which change with the lookups.
   func hasSameCounts(as other: Counters) -> Bool {
     var other = other
     other.history = history
+    other.curve = curve
     return other == self
   }
 

@@ -22,6 +22,7 @@ final class Meters: StorePart {
     counters.history.note(
       .init(time: context.environment.clock.wallMilliseconds(), hits: counters.hits, misses: counters.misses))
     published = Guarded(counters)
+    if context.wal != nil { context.catalog.misses.begin(byteBudget: context.opening.identity.byteBudget) }
     countersFile =
       context.wal == nil ? nil : try? context.folders.root.openFile(CacheFormat.countersFile, .readWrite)
   }
@@ -66,10 +67,12 @@ final class Meters: StorePart {
     counters.recovery.dropped = lastOpen.droppedCount
     counters.recovery.lostRemovals = lastOpen.mayHaveLostRemovals ? 1 : 0
     counters.pinned = catalog.segments.account.pinnedByteCount
-    commitLock.withLock { held in
+    let content = commitLock.withLock { held in
       counters.eviction = held.state.record.eviction
       counters.compaction = held.state.record.compaction
+      return MissCurveRecord.Content(held.state)
     }
+    counters.curve = catalog.misses.curve(lookups, content) ?? counters.curve
     counters.history.note(
       .init(time: environment.clock.wallMilliseconds(), hits: counters.hits, misses: counters.misses))
     return counters

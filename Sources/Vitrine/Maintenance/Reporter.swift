@@ -47,7 +47,7 @@ final class Reporter: StorePart {
         availableBytes: available, policy: held.state.current.policy,
         hitCount: counters.hits &+ lookups.hits,
         missCount: counters.misses &+ lookups.misses, lastMinute: counters.history.lastMinute(at: now),
-        lastHour: counters.history.lastHour(at: now),
+        lastHour: counters.history.lastHour(at: now), missCurve: counters.curve.curve,
         writeAmplification: counters.bytesPut == 0 ? 0 : Double(counters.bytesWritten) / Double(counters.bytesPut),
         damagedCount: meters.damagedCount,
         lostCount: meters.lostCount,

@@ -8,6 +8,7 @@ extension Reader {
       var counts = true
       while true {
         let borrow = borrow(url, style, hash, source: source, counts: counts)
+        if counts { borrow.note(of: hash, self) }
         guard borrow.isFound else { return nil }
         let head = catalog.keys.withEntry(hash, borrow.location) { _ in catalog.segments.pin(borrow.location.slot) }
         var blob: Blob?

@@ -51,6 +51,7 @@ extension Reader {
               url, $0, hashes[index - start], source: index < sources.count ? sources[index] : nil, counts: true)
           }
         }
+        borrow.note(of: hashes[index - start], self)
         if borrow.isFound {
           do throws(E) {
             try body(index, borrow.bytes.bytes)

@@ -51,7 +51,9 @@ final class Reader: StorePart {
   @inline(__always)
   func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
     style.bytes.withUnsafeBytes {
-      borrow(url, $0, catalog.hasher.key(url, styleTag: style.tag), source: source, counts: true)
+      let hash = catalog.hasher.key(url, styleTag: style.tag)
+      return borrow(url, $0, hash, source: source, counts: true)
+        .noted(of: hash, self)
     }
   }
 

@@ -7,6 +7,8 @@ package final class Catalog: Sendable {
   package let hasher: KeyHasher
   /// Dates the stamps of the keys.
   package let useTimes = SharedUseTimes()
+  /// Follows the requests of a sample of the keys.
+  let misses = MissSampler()
 
   init(keys: KeyTable, contents: ContentTable, segments: SegmentTable, hasher: KeyHasher) {
     self.keys = keys

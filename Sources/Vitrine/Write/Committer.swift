@@ -145,6 +145,7 @@ final class Committer: StorePart {
         sequence = try commits.append(changes.count, awaitsSync: awaitsSync, held)
         noteInline(operations, held)
         try commits.apply(changes, sequence: sequence, held)
+        catalog.misses.note(changes, of: operations)
       }
       held.state.abortBodies(of: operations)
       settle(operations, held)
@@ -178,6 +179,7 @@ final class Committer: StorePart {
       let (changes, removedCount) = changes(of: operations, crowds, held)
       try commits.requireAccepted(changes, held)
       try commits.apply(changes, sequence: held.state.log.nextSequence, held)
+      catalog.misses.note(changes, of: operations)
       try checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
       held.state.abortBodies(of: operations)
       settle(operations, held)

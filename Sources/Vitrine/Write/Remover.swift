@@ -179,6 +179,7 @@ final class Remover: StorePart {
         held.state.writable.closeAll()
         held.state.abortAllBodies()
         checker.forgetCarriedRecords()
+        catalog.misses.noteRemovalOfAll()
         sequence = held.state.log.nextSequence - 1
         emptiesSegment = held.state.index.takeHasEmptiedSegments()
         return true

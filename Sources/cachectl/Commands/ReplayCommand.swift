@@ -14,12 +14,13 @@ enum ReplayCommand: Command {
   private static let seed = Option("seed", value: "N", "the seed of the payloads (1)")
   private static let store = Option("store", value: "FOLDER", "where to make the store; must not exist")
   private static let keep = Option("keep", "do not remove the store at the end")
+  private static let curve = Option("curve", "compare the store's miss-ratio curve with simulated LRU")
   private static let svg = Option("svg", value: "FILE", "draw the miss ratios as a picture")
 
   static let specification = CommandSpecification(
     name: "replay", summary: "run a trace of requests through a store, and measure it",
     positionals: [.required("TRACE")],
-    options: [size, share, policy, compare, format, seed, store, keep, svg, .json],
+    options: [size, share, policy, compare, format, seed, store, keep, curve, svg, .json],
     notes: [
       "Each request is a get. A miss puts the object with payload of its size: bytes that do not compress and "
         + "that no other object has. They follow from --seed. Every hit is read in full and compared. Other bytes, "
@@ -39,6 +40,8 @@ enum ReplayCommand: Command {
       "--compare also simulates LRU, FIFO, SIEVE and S3-FIFO object by object, with nothing but payload in the "
         + "cache. Their capacity is the average live payload of the stores (capacity: live), and the whole budget "
         + "(capacity: budget). The plot has the former.",
+      "--curve shows the miss ratios that the store estimates for other budgets, as stat does, beside those of "
+        + "simulated LRU caches that hold as many bytes of values.",
       "write_amplification is the system's count if there is one: write_bytes of /proc/self/io up to a flush at "
         + "the end, for each byte put. It has whole pages, log, index, copies and mapped pages, counted when they "
         + "become dirty; a page written again before the disk has it counts once. bytes_cancelled of it were "
@@ -55,7 +58,8 @@ enum ReplayCommand: Command {
         + "seconds (all work), puts_per_second (of the time in puts), put_p50, put_p999, put_max, get_p50, "
         + "get_p999, get_max (nanoseconds; gets that hit, without the comparison). Several runs are a list, runs, "
         + "beside simulations (policy, budget_bytes, budget_share, capacity, capacity_bytes, requests, misses, "
-        + "miss_ratio, byte_miss_ratio).",
+        + "miss_ratio, byte_miss_ratio). With --curve: curves (policy, budget_bytes, mean_error, and points: "
+        + "budget_bytes, value_bytes, miss_ratio, simulated_miss_ratio).",
     ],
     examples: [
       .init("cachectl replay requests.txt.gz --budget 500MB", "what would this budget miss?"),
@@ -99,6 +103,7 @@ enum ReplayCommand: Command {
     if results.isComparison {
       results.simulations = try SimulationReport.all(trace, results, progress: progress)
     }
+    if arguments.has(curve) { results.curves = try CurveCheck.all(trace, results, progress: progress) }
     progress.clear()
     if arguments.has(.json) {
       try output.write(ReplayJSON.document(results))

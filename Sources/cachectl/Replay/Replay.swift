@@ -124,6 +124,7 @@ extension ReplayReport {
   fileprivate mutating func add(_ statistics: StoreStatistics) {
     engineAmplification = statistics.writeAmplification
     evictionCount = statistics.evictedCount
+    curve = statistics.missCurve
     damagedCount = statistics.damagedCount + statistics.lostCount
   }
 }

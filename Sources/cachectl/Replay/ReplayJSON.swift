@@ -4,7 +4,8 @@ import CacheCtlKit
 enum ReplayJSON {
   /// One object for a single replay; for several, their list and the list of simulations.
   static func document(_ results: ReplayResults) -> JSON {
-    let head = head(results)
+    let curves = results.curves.map { [("curves", JSON.array($0.map(\.json)))] } ?? []
+    let head = head(results) + curves
     if !results.isComparison, let only = results.replays.first, results.replays.count == 1 {
       return .object(head + members(only))
     }

@@ -22,6 +22,8 @@ struct ReplayReport {
   /// Bytes written for each byte put, as the engine counts them.
   var engineAmplification = 0.0
   var usage = UsageSamples()
+  /// The store's estimate at the end; nil after too few requests.
+  var curve: MissCurve?
 
   var seconds = 0.0
   var putSeconds = 0.0

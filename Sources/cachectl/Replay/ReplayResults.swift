@@ -7,6 +7,8 @@ struct ReplayResults {
   let isComparison: Bool
   var replays: [ReplayReport] = []
   var simulations: [SimulationReport] = []
+  /// Nil if the curves are not checked.
+  var curves: [CurveCheck]?
 
   /// The budgets in their order, each with its replays, at least one.
   var byBudget: [(budget: ReplayBudget, replays: [ReplayReport])] {

@@ -11,9 +11,11 @@ enum ReplayText {
     }
     text += "\n\n"
     if !results.isComparison, results.replays.count == 1, let report = results.replays.first {
-      return text + single(report)
+      text += single(report)
+    } else {
+      text += comparison(results)
     }
-    return text + comparison(results)
+    return text + (results.curves ?? []).map { "\n" + $0.text }.joined()
   }
 
   private static func single(_ report: ReplayReport) -> String {

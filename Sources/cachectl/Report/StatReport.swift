@@ -22,7 +22,7 @@ struct StatReport {
 
   func text(path: String) -> String {
     ([printable(Array(path.utf8)) + "\n", overview, opening]
-      + [encodings, styles, styleBudgets, streams, recency, sizes, evictionAges, segments].filter {
+      + [encodings, styles, styleBudgets, streams, recency, sizes, evictionAges, missCurve, segments].filter {
         !$0.isEmpty
       })
       .joined(separator: "\n")
@@ -199,6 +199,10 @@ struct StatReport {
       ])
     }
     return table.text(indentation: "  ")
+  }
+
+  private var missCurve: String {
+    statistics.missCurve.map { MissCurvePlot(curve: $0, policy: statistics.policy, symbols: symbols).text } ?? ""
   }
 
   private var sizes: String {

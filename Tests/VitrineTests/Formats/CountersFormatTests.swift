@@ -85,6 +85,50 @@ import Testing
     }
   }
 
+  @Test func curveLiesBehindTheCounts() throws {
+    var written = counters
+    written.curve.requestCount = 20_000
+    written.curve.missCount = 5000
+    written.curve.byteBudget = 1 << 20
+    written.curve.valueByteCount = 1_000_000
+    written.curve.missesPerMillion = [900_000, 800_000, 500_000, 300_000, 200_000, 100_000, 0]
+    let bytes = written.encoded()
+    #expect(
+      hexText(Array(bytes[256..<352]))
+        == hexText(
+          hex(
+            """
+            2000000000000000204e00000000000088130000000000000000100000000000
+            40420f0000000000a0bb0d000000000000350c000000000020a1070000000000
+            e093040000000000400d030000000000a0860100000000000000000000000000
+            """)))
+    #expect(bytes[..<264] == counters.encoded()[..<264] && bytes[352..<504].allSatisfy { $0 == 0 })
+    #expect(Counters(bytes) == written && counters.curve.curve == nil)
+    let curve = try #require(Counters(bytes)?.curve.curve)
+    #expect(curve.points.map(\.missRatio) == [0.9, 0.8, 0.5, 0.3, 0.2, 0.1, 0] && curve.missRatio == 0.25)
+    let sizes = [125, 250, 500, 1000, 2000, 4000, 8000].map { $0 * 1000 }
+    #expect(curve.points.map(\.valueByteCount) == sizes)
+  }
+
+  @Test func impossibleCurveIsNone() throws {
+    var written = counters
+    written.curve.requestCount = 20_000
+    written.curve.byteBudget = .max
+    written.curve.valueByteCount = .max
+    let read = try #require(Counters(written.encoded())?.curve)
+    let largest = try #require(read.curve?.points.last)
+    let most = Int(Counters.most) * 8
+    #expect(largest.byteBudget == most && largest.valueByteCount == most)
+    for change: (inout MissCurveRecord) -> Void in [
+      { $0.requestCount = 0 }, { $0.missCount = 20_001 }, { $0.byteBudget = 0 }, { $0.missesPerMillion[6] = 1_000_001 },
+      { $0.missesPerMillion[0] = .max }, { $0.missCount = .max },
+    ] {
+      var hostile = written
+      change(&hostile.curve)
+      #expect(Counters(hostile.encoded())?.curve.curve == nil)
+    }
+  }
+
   @Test func changedOrShortCountersAreRejected() {
     expectRefusals(of: Array(counters.encoded()[..<512]), covered: 0..<512) { Counters($0) != nil }
     #expect(Counters([UInt8](repeating: 0, count: 4096)) == nil)
