@@ -34,8 +34,8 @@ struct MissSample {
 
   /// The most keys that are followed.
   static let mostKeys = 8192
-  /// The largest share of all keys that is followed: one in 16. So even a small store has few sampled gets.
-  static let firstThreshold = UInt64(1) << 60
+  /// The largest share of all keys that is followed: one in 64. So even a small store has few sampled gets.
+  static let firstThreshold = UInt64(1) << 58
   private static let firstCapacity = 128
   /// The hash of no sampled key.
   private static let none = UInt64.max

@@ -7,8 +7,8 @@ extension Reader {
     return style.bytes.withUnsafeBytes { style in
       var counts = true
       while true {
-        let borrow = borrow(url, style, hash, source: source, counts: counts)
-        if counts { borrow.note(of: hash, self) }
+        let borrow =
+          counts ? countedBorrow(url, style, hash, source) : borrow(url, style, hash, source: source, counts: false)
         guard borrow.isFound else { return nil }
         let head = catalog.keys.withEntry(hash, borrow.location) { _ in catalog.segments.pin(borrow.location.slot) }
         var blob: Blob?
@@ -51,5 +51,38 @@ extension Reader {
     // A page, so that a value that was put page-aligned stays so.
     let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount
     return OwnedBytes(copying: borrow.bytes, alignment: alignment).map { .copy($0) }
+  }
+}
+
+// Every counted get is offered to the sample of requests (``MissSampler``). Most keys are not sampled: then the get
+// compares the key's hash with the threshold of the sample, and does nothing else.
+extension Reader {
+  /// Borrows the bytes of a key for a get that counts.
+  @inline(__always)
+  func countedBorrow(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?
+  ) -> Borrow {
+    if Unmanaged.passUnretained(catalog.misses)._withUnsafeGuaranteedRef({ $0.follows(hash) }) {
+      return sampledBorrow(url, style, hash, source)
+    }
+    return borrow(url, style, hash, source: source, counts: true)
+  }
+
+  @inline(never)
+  private func sampledBorrow(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?
+  ) -> Borrow {
+    let found = borrow(url, style, hash, source: source, counts: true)
+    // In a forked child, the lock of the sample may be held forever.
+    if gate.isForkedChild { return found }
+    let result: MissSample.Outcome
+    switch found.outcome {
+    case .inPlace, .copied: result = .hit(byteCount: found.count)
+    case .missing, .damaged, .unavailable: result = .missing
+    case .expired, .outdated: result = .outdated
+    case .closed: return found
+    }
+    catalog.misses.noteRequest(hash, result) { environment.clock.wallMilliseconds() }
+    return found
   }
 }

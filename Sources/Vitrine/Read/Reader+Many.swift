@@ -47,11 +47,9 @@ extension Reader {
       for index in start..<end {
         let borrow = keys[index].url.withUnsafeBytes { url in
           keys[index].style.bytes.withUnsafeBytes {
-            self.borrow(
-              url, $0, hashes[index - start], source: index < sources.count ? sources[index] : nil, counts: true)
+            self.countedBorrow(url, $0, hashes[index - start], index < sources.count ? sources[index] : nil)
           }
         }
-        borrow.note(of: hashes[index - start], self)
         if borrow.isFound {
           do throws(E) {
             try body(index, borrow.bytes.bytes)

@@ -52,8 +52,7 @@ final class Reader: StorePart {
   func borrow(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source? = nil) -> Borrow {
     style.bytes.withUnsafeBytes {
       let hash = catalog.hasher.key(url, styleTag: style.tag)
-      return borrow(url, $0, hash, source: source, counts: true)
-        .noted(of: hash, self)
+      return countedBorrow(url, $0, hash, source)
     }
   }
 

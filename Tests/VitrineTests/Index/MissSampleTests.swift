@@ -231,8 +231,8 @@ import Testing
   @Test func keysAboveTheThresholdAreIgnored() {
     var sample = MissSample()
     let before = "\(sample)"
-    sample.notePut(1 << 60, byteCount: 1, due: nil)
-    sample.noteRequest(1 << 60, .hit(byteCount: 1)) { 0 }
+    sample.notePut(1 << 58, byteCount: 1, due: nil)
+    sample.noteRequest(1 << 58, .hit(byteCount: 1)) { 0 }
     sample.noteRequest(.max, .missing) { 0 }
     sample.remove(.max)
     #expect("\(sample)" == before)
