@@ -69,7 +69,7 @@ extension Reader {
   }
 
   @inline(never)
-  private func sampledBorrow(
+  func sampledBorrow(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?
   ) -> Borrow {
     let found = borrow(url, style, hash, source: source, counts: true)

@@ -36,9 +36,12 @@ extension Reader {
     var start = 0
     while start < keys.count {
       let end = min(start + Reader.window, keys.count)
+      // One bit for each key of the window.
+      var sampled: UInt8 = 0
       for index in start..<end {
         let hash = keys[index].url.withUnsafeBytes { catalog.hasher.key($0, styleTag: keys[index].style.tag) }
         hashes[index - start] = hash
+        if catalog.misses.follows(hash) { sampled |= 1 << (index - start) }
         catalog.keys.prefetch(hash)
       }
       for index in start..<end {
@@ -47,7 +50,9 @@ extension Reader {
       for index in start..<end {
         let borrow = keys[index].url.withUnsafeBytes { url in
           keys[index].style.bytes.withUnsafeBytes {
-            self.countedBorrow(url, $0, hashes[index - start], index < sources.count ? sources[index] : nil)
+            let (hash, source) = (hashes[index - start], index < sources.count ? sources[index] : nil)
+            return sampled & 1 << (index - start) == 0
+              ? self.borrow(url, $0, hash, source: source, counts: true) : self.sampledBorrow(url, $0, hash, source)
           }
         }
         if borrow.isFound {

@@ -9,15 +9,15 @@ import Testing
 
   init() { world = TestWorld(fileSystem: disk) }
 
-  /// Gets of 1,500 keys, the lower ones more often, with a put after each miss.
+  /// Gets of 4,000 keys, the lower ones more often, with a put after each miss.
   private func use(_ store: CacheStore, requests: Int, seed: UInt64 = 1) throws {
     var random = SeededRandom(seed: seed)
-    let values = noise(2000)
+    let values = noise(300)
     for _ in 0..<requests {
-      let number = min(random.below(1500), random.below(1500))
+      let number = min(random.below(4000), random.below(4000))
       let key = CacheKey("k\(number)")
       if store.blob(key) == nil {
-        try store.put(Array(values[..<(800 + number % 400)]) + Array("\(number)".utf8), for: key)
+        try store.put(Array(values[..<(100 + number % 200)]) + Array("\(number)".utf8), for: key)
       }
     }
   }
@@ -26,11 +26,11 @@ import Testing
     let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
     try use(store, requests: 3000)
     #expect(store.statistics().missCurve == nil)
-    try use(store, requests: 17_000, seed: 2)
+    try use(store, requests: 37_000, seed: 2)
     world.background.run()
     let curve = try #require(store.statistics().missCurve)
     let budget = 2 << 20
-    #expect(curve.byteBudget == budget && curve.requestCount == 20_000)
+    #expect(curve.byteBudget == budget && curve.requestCount == 40_000)
     let budgets = [1, 2, 4, 8, 16, 32, 64].map { budget / 8 * $0 }
     #expect(curve.points.map(\.byteBudget) == budgets)
     let hitRatio = store.statistics().hitRatio
@@ -43,14 +43,14 @@ import Testing
     let reader = try world.openReadOnly("store")
     // The round of upkeep may have changed the bytes on the disk after it published the counters.
     #expect(reader.statistics().missCurve == store.probe.publishedCounters.curve.curve)
-    #expect(reader.statistics().missCurve?.requestCount == 20_000)
+    #expect(reader.statistics().missCurve?.requestCount == 40_000)
     // Its gets change no curve.
     for number in 0..<100 { _ = reader["k\(number)"] }
     #expect(reader.probe.misses.withSample(byteBudget: 1) { $0.followedCount } == 0)
     try reader.close()
     try store.close()
     let last = try world.openReadOnly("store").statistics().missCurve
-    #expect(last?.requestCount == 20_000)
+    #expect(last?.requestCount == 40_000)
     // A new opening has no curve of its own yet.
     let again = try world.open("store", StoreOptions())
     _ = again["k1"]
@@ -80,7 +80,7 @@ import Testing
   @Test func removedKeysLeaveTheSample() throws {
     let store = try world.open("store")
     func followedCount() -> Int { store.probe.misses.withSample(byteBudget: 4 << 20) { $0.followedCount } }
-    let keys = (0..<400).map { CacheKey("k\($0)") }
+    let keys = (0..<1600).map { CacheKey("k\($0)") }
     let sampled = keys.filter { store.probe.isSampled($0) }
     for key in keys { try store.put([1], for: key) }
     #expect(followedCount() == sampled.count && sampled.count > 10)
