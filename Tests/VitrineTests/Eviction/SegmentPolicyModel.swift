@@ -29,7 +29,7 @@ struct SegmentPolicyModel {
     var own = 0
   }
 
-  /// What the runs have reached, for tests that must not pass without a decision.
+  /// The numbers of decisions so far. By them, a test shows that its run has made the decisions that it is about.
   struct Counts {
     var queuedAgain = 0
     var copied = 0

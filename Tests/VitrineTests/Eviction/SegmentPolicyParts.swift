@@ -29,7 +29,7 @@ struct SegmentPolicyNumbers {
   }
 }
 
-/// What the model cannot know by itself and is told: sizes and hashes, but no decision.
+/// The facts that the model takes from the store: sizes and hashes. None of them is a decision.
 struct SegmentPolicyFacts {
   let byteBudget: Int
   /// 0 for no limit.

@@ -44,7 +44,7 @@ import Testing
     try store.put([1], for: "a")
     let before = disk.image.filter { $0.key.contains("checkpoints/") }.mapValues(\.count)
     try store.close()
-    #expect(storeError { try store.probe.steps.growCheckpoints(moreKeys: 100_000) } == .closed)
+    #expect(storeError { try store.probe.steps.growCheckpoints(moreKeys: 20_000) } == .closed)
     #expect(disk.image.filter { $0.key.contains("checkpoints/") }.mapValues(\.count) == before)
   }
 }
