@@ -136,6 +136,22 @@ import Testing
     }
   }
 
+  /// A buffered put may rely on a check of the names that was made a moment ago. A removal may not.
+  @Test func aRemovalNoticesAtOnceThatItsFolderIsGone() throws {
+    let losses = LostFolder.Loss.allCases.filter { ![.segments, .log, .checkpoints].contains($0) }
+    let removals: [(CacheStore) throws -> Void] = [
+      { try $0.remove("k") }, { try $0.removeAllStyles("k") }, { try $0.removeAll(prefix: "p/") },
+      { try $0.removeAll() },
+    ]
+    for (loss, remove) in losses.flatMap({ loss in removals.map { (loss, $0) } }) {
+      let store = try lost.open(recreates: false)
+      try lost.strike(loss, passesTime: false)
+      #expect(storeError { try remove(store) } == .storeRemoved, "\(loss)")
+      try? store.close()
+      try lost.clear()
+    }
+  }
+
   @Test(arguments: LostFolder.Loss.allCases) func barriersFailOnceAndRecreateTheStore(_ loss: LostFolder.Loss) throws {
     let barriers: [(CacheStore) throws -> Void] = [{ try $0.flush() }, { try $0.checkpoint() }]
     for barrier in barriers {

@@ -13,8 +13,8 @@ struct LostFolder {
 
   enum Loss: CaseIterable, Sendable { case deleted, moved, replaced, emptied, lock, segments, log, checkpoints }
 
-  /// The fate of the folder, and enough time for a buffered put to notice it.
-  func strike(_ loss: Loss) throws {
+  /// The fate of the folder. With `passesTime`, enough time follows for a buffered put to notice it.
+  func strike(_ loss: Loss, passesTime: Bool = true) throws {
     let files = FileManager.default
     switch loss {
     case .deleted: try Files.remove(folder.store)
@@ -30,7 +30,7 @@ struct LostFolder {
     case .log: try Files.remove(folder.store + "/wal")
     case .checkpoints: try Files.remove(folder.store + "/checkpoints")
     }
-    world.clock.advance(Int64(WriteGate.nameCheckMilliseconds))
+    if passesTime { world.clock.advance(Int64(WriteGate.nameCheckMilliseconds)) }
   }
 
   private func makeAnother() throws {
