@@ -56,6 +56,20 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
 
   /// Among 2,000 styles, some have equal tags. Each get finds its own entry, before and after an opening, and a get whose
   /// entry is gone finds none.
+  /// While the original is away, no style of it is outdated.
+  @Test func stylesOutliveTheAbsenceOfTheirOriginal() throws {
+    let store = try open()
+    let count = 300
+    try store.put([1], for: "a")
+    for number in 0..<count { try store.put([7], for: "a", style: style(number)) }
+    try store.remove("a")
+    try store.put([1], for: "a")
+    #expect((0..<count).allSatisfy { store.bytes("a", style: style($0)) == [7] })
+    try store.put([2], for: "a")
+    #expect((0..<count).allSatisfy { store.bytes("a", style: style($0)) == nil })
+    try store.close()
+  }
+
   @Test func stylesWithEqualTagsAreToldApart() throws {
     let count = 2000
     let numbers = Dictionary(grouping: 0..<count) { style($0).tag }.values.filter { $0.count > 1 }.flatMap { $0 }

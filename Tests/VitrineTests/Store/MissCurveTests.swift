@@ -45,7 +45,7 @@ import Testing
     #expect(reader.statistics().missCurve == store.probe.publishedCounters.curve.curve)
     #expect(reader.statistics().missCurve?.requestCount == 40_000)
     // Its gets change no curve.
-    for number in 0..<100 { _ = reader["k\(number)"] }
+    for number in 0..<1000 { _ = reader["k\(number)"] }
     #expect(reader.probe.misses.withSample(byteBudget: 1) { $0.followedCount } == 0)
     try reader.close()
     try store.close()
