@@ -85,7 +85,7 @@ package struct StoreClaims {
           "verify is content, and \(key.urlText) \(key.style) gives nothing")
       }
     }
-    guard store.core.context.verification != .never else { return }
+    guard store.core.context.opening.verification != .never else { return }
     for case let key? in problems.map(\.key) {
       claim(store.bytes(key) == nil, "verify names \(key.urlText) \(key.style), which can be read")
     }
