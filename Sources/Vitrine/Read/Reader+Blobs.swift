@@ -68,6 +68,7 @@ extension Reader {
     return borrow(url, style, hash, source: source, counts: true)
   }
 
+  /// The same for a key that the sample follows: counts the request there once its result is known.
   @inline(never)
   func sampledBorrow(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?
