@@ -45,7 +45,8 @@ package enum Tool {
       return try HelpCommand.printOverview(output)
     case "--version":
       if words.count > 1 { throw UsageError("--version stands alone") }
-      try output.write("cachectl \(CacheStore.version) (store format \(CacheStore.formatVersion))\n")
+      try output.write(
+        "cachectl \(CacheStore.version) (store format \(CacheFormat.name(of: CacheStore.formatVersion)))\n")
       return .done
     case let word:
       guard let command = commands.first(where: { $0.specification.name == word }) else {

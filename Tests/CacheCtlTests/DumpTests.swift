@@ -38,16 +38,28 @@ import Vitrine
     let frames = try names("wal").flatMap { try dump("wal/\($0)") }
     #expect(frames.contains { $0.hasPrefix("log use=") } && frames.contains { $0.hasPrefix("512 frame seq=") })
     #expect(frames.contains { $0.hasPrefix("  put(") } && frames.contains { $0.hasPrefix("  remove(") })
-    let checkpoints = try names("checkpoints").map { try dump("checkpoints/\($0)") }
+    let checkpoints = try (0..<2).map { try dump("checkpoints/\($0).checkpoint") }
     let lines = try #require(checkpoints.first { $0[0].contains(" clean ") && $0[0].contains(" keys=1 ") })
     #expect(lines[0].contains(" blobs=1 "))
     #expect(lines.filter { $0.hasPrefix("key ") }.count == 1 && lines.contains { $0.hasPrefix("segment slot=0 ") })
   }
 
+  @Test func dumpListsThePiecesAndTheUsesOfAnIndex() throws {
+    let store = try CacheStore.open(at: tool.folder.path + "/s")
+    try store.close()
+    let reader = try CacheStore.open(at: tool.folder.path + "/s")
+    #expect(reader.get("b.jpg", style: Style("square-60")!) { $0.byteCount } == 7)
+    try reader.close()
+    let area = try dump("checkpoints/area")
+    #expect(area.contains { $0.hasPrefix("area blocks=") } && area.contains { $0.hasPrefix("part number=") })
+    try Data(count: 8192).write(to: tool.folder.appendingPathComponent("s/checkpoints/uses"))
+    #expect(try dump("checkpoints/uses") == ["uses blocks=2"])
+  }
+
   @Test func dumpPrintsBothIdentitiesAndJSON() throws {
     let lines = try dump("STORE")
     #expect(
-      lines.count == 2 && lines[0] == lines[1] && lines[0].contains(" format=1 ")
+      lines.count == 2 && lines[0] == lines[1] && lines[0].contains(" format=2 (draft) ")
         && lines[0].contains(" budget=8388608 "))
     let objects = try tool.run("dump", "s/STORE", "--json").lines
     #expect(objects.map { $0["line"] as? Int } == [1, 2] && objects.map { $0["text"] as? String } == lines)

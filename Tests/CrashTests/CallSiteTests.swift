@@ -19,10 +19,12 @@ import Testing
   /// arguments.
   private static let calls = [
     #"\.(sync|syncName|truncate|rename|didStore|writeZeros)\("#,
-    #"\.allocate\(byteCount: (byteCount|room|CacheFormat\.newWALFile|Creation\.checkpointByteCount)\)"#,
+    #"\.allocate\(byteCount: (byteCount|room|CacheFormat\.newWALFile|checkpointByteCount)\)"#,
+    #"\.allocate\(byteCount: (Creation\.areaBlocks|blockCount) \* "#,
     #"\.allocate\(byteCount: Counters"#,
     #"\.openFile\(.*\.create\)"#, #"\.openDirectory\(.*create: (create|!)"#,
-    #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters|checkpoint)\.write\("#, #"active\.file\."#,
+    #"(folders\.\w+|root|directory)\.remove\("#, #"([fF]ile|tag|counters|checkpoint|area)\.write\("#,
+    #"active\.file\."#,
   ]
 
   /// Similar lines that change nothing on the disk, or only pass a call on.
@@ -57,6 +59,19 @@ import Testing
     "Creation.swift try folders.checkpoints.sync()": "the same",
     "WALScan.swift try? found.file.write([UInt8](repeating: 0, count: WALFileHeader.byteCount), at: 0)":
       "takes a damaged log: DamagedLogTests/damagedHeaderIsNotTakenForAnUnusedFile",
+    "PieceSet.swift try? area.truncate(to: self.blockCount * Piece.blockByteCount)":
+      "takes a full disk: FormatOnFullDiskTests/aStoreWithoutRoomKeepsTheFirstFormat",
+    "Adoption.swift try folders.checkpoints.remove(CacheFormat.areaFile)":
+      "the same",
+    "Adoption.swift if loaded.files.area != nil { try? folders.checkpoints.remove(CacheFormat.areaFile) }":
+      "FormatConversionTests/anAreaOfAConversionThatWasCutOffIsRemoved",
+    "Adoption.swift try? folders.checkpoints.remove(CacheFormat.usesListFile)":
+      "takes a rebuild: SavedUsesTests/aRebuiltIndexForgetsEarlierUses",
+    "Adoption.swift try? folders.checkpoints.sync()": "the same",
+    "UseSaver.swift (try? folders.checkpoints.remove(CacheFormat.usesListFile)) != nil":
+      "takes many keys: SavedUsesTests/longFileIsRemovedAfterItsEntries",
+    "UseSaver.swift try? folders.checkpoints.remove(CacheFormat.usesListFile)":
+      "takes a full disk: FormatOnFullDiskTests/aFullDiskDelaysTheSavingOfUses",
     "SegmentSupply.swift try folders.segments.remove(name)":
       "a coincidence: SegmentSupplyCrashTests/fullLogRemovesANewSegmentAndWritesACheckpoint",
   ]

@@ -243,7 +243,8 @@ import Testing
       var entries: [(UInt32, CacheKey)] = []
       store.forEachEntry { entry in
         let stamp = store.probe.slot(of: entry.key)?.stamp ?? 0
-        entries.append((RecencyClock.age(of: stamp, at: store.probe.recencyNow), entry.key))
+        let now = UInt32(truncatingIfNeeded: store.probe.recencyCount)
+        entries.append((RecencyClock.age(of: stamp, at: now), entry.key))
         return true
       }
       return entries.sorted { $0.0 > $1.0 }.map(\.1)

@@ -299,9 +299,9 @@ import Testing
     let work = try Workload(options: StoreOptions(byteBudget: 64 << 20))
     try work.store.growLog()
     try work.store.checkpoint()
-    let room = work.store.probe.checkpointRoom
+    let room = work.store.probe.indexRoom
     var count = 0
-    while work.store.probe.checkpointByteCount(moreKeys: count) <= room {
+    while work.store.probe.hasRoomForIndex(moreKeys: count) {
       try work.put("k\(count)", Workload.bytes(8, count))
       count += 1
     }
@@ -312,7 +312,7 @@ import Testing
     world.disk.fillUp()
     let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     #expect(store.count == count)
-    #expect(store.probe.checkpointRoom == room)
+    #expect(store.probe.indexRoom == room)
     // Into another segment, or in place.
     let copies = world.disk.operations.count { operation in
       ["RecordWriter.swift", "FailedSyncRecovery.swift"].contains { operation.site?.description.hasPrefix($0) ?? false }

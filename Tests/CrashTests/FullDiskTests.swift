@@ -143,7 +143,7 @@ import VitrineSimulation
       store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: world.environment)
     }
     world.disk.fillUp(refusingNewNames: true)
-    for number in 0..<400 where store.probe.checkpointByteCount() < store.probe.checkpointRoom {
+    for number in 0..<400 where store.probe.hasRoomForIndex(moreKeys: 1) {
       try store.put([], for: "k\(number)")
     }
     for _ in 0..<3 { try store.checkpoint() }

@@ -1,6 +1,6 @@
 extension CacheStore {
-  /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file or `STORE`. Reads
-  /// only this file, so it needs no index and no intact store. O(file): collects all lines in memory before the first
+  /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file, the area, the file of
+  /// uses, or `STORE`. Reads only this file and those beside it, so it needs no intact store. O(file): collects all lines in memory before the first
   /// call of `line`. Thread-safe. Throws `unreadable` if it is not a file of a store, `SystemError` if it cannot be
   /// read, and the errors of `line`.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
@@ -19,8 +19,10 @@ extension CacheStore {
     switch magic {
     case SegmentHeader.magic: try dumpSegment(file, bytes, &lines)
     case WALFileHeader.magic: dumpLog(file, bytes, &lines)
-    case CheckpointHeader.magic: dumpCheckpoint(file, bytes, &lines)
+    case CheckpointHeader.magic: dumpCheckpoint(file, bytes, beside: directory, &lines)
     case StoreIdentity.magic: dumpIdentity(bytes, &lines)
+    case _ where [CacheFormat.areaFile, CacheFormat.usesListFile].contains(name):
+      try dumpBlocks(name, file, beside: directory, &lines)
     default:
       if let id = SegmentHeader.segment(ofFile: name) {
         lines.append("segment \(id): its header is damaged, so its store is unknown")
@@ -87,7 +89,9 @@ extension CacheStore {
     }
   }
 
-  private static func dumpCheckpoint(_ file: any File, _ bytes: [UInt8], _ lines: inout [String]) {
+  private static func dumpCheckpoint(
+    _ file: any File, _ bytes: [UInt8], beside folder: any Directory, _ lines: inout [String]
+  ) {
     guard let header = bytes.withUnsafeBytes({ CheckpointHeader($0) }) else {
       lines.append("checkpoint: its head fails its check")
       return
@@ -96,8 +100,10 @@ extension CacheStore {
       "checkpoint generation=\(header.generation)\(header.isClean ? " clean" : "") opening=\(header.opening) "
         + "use=\(header.position.use) offset=\(header.position.offset) sequence=\(header.position.sequence) "
         + "keys=\(header.keyCount) blobs=\(header.blobCount) segments=\(header.segmentCount)")
-    guard let writer = CatalogWriter.read(from: file, header: header) else {
-      lines.append("its body fails its check")
+    let area = header.isRoot ? try? folder.openFile(CacheFormat.areaFile, .readOnly) : nil
+    if header.isRoot { dumpPieces(RootBody.pieces(from: file, header: header), &lines) }
+    guard let writer = CatalogWriter.read(from: file, header: header, area: area) else {
+      lines.append(header.isRoot ? "its pieces fail their check" : "its body fails its check")
       return
     }
     let catalog = writer.catalog
@@ -118,13 +124,60 @@ extension CacheStore {
     }
   }
 
+  private static func dumpPieces(_ pieces: [Piece]?, _ lines: inout [String]) {
+    guard let pieces else {
+      lines.append("its body fails its check")
+      return
+    }
+    for piece in pieces {
+      let ranges = piece.ranges.map { "\($0.start)+\($0.count)" }.joined(separator: ",")
+      lines.append(
+        "\(piece.kind) number=\(hexadecimal(piece.number)) shards=\(hexadecimal(piece.shards)) "
+          + "words=\(piece.wordCount) blocks=\(ranges)")
+    }
+  }
+
+  /// Lists the blocks of the area or of the file of uses that belong to the store of the checkpoints beside it.
+  private static func dumpBlocks(
+    _ name: String, _ file: any File, beside folder: any Directory, _ lines: inout [String]
+  ) throws(SystemError) {
+    let checkpoints = try CheckpointSet.open(folder, access: .readOnly)
+    let byteCount = try file.status().byteCount
+    guard let current = checkpoints.order.first, let header = checkpoints.slots[current].header else {
+      lines.append("\(name): \(byteCount) bytes; no checkpoint beside it can be read")
+      return
+    }
+    if name == CacheFormat.areaFile {
+      lines.append("area blocks=\(byteCount / Piece.blockByteCount)")
+      for slot in checkpoints.order {
+        guard let root = checkpoints.slots[slot].file, let header = checkpoints.slots[slot].header, header.isRoot else {
+          continue
+        }
+        lines.append("checkpoint \(slot) names:")
+        dumpPieces(RootBody.pieces(from: root, header: header), &lines)
+      }
+      return
+    }
+    lines.append("uses blocks=\(byteCount / UseBlock.byteCount)")
+    for place in 0..<byteCount / UseBlock.byteCount {
+      let start = place * UseBlock.byteCount
+      let bytes = try file.read(start..<start + UseBlock.byteCount)
+      guard let block = bytes.withUnsafeBytes({ UseBlock($0, store: header.identity.store) }) else { continue }
+      lines.append(
+        "\(start) block number=\(block.number) clock=\(block.clock) sequence=\(block.sequence) time=\(block.time) "
+          + "uses=\(block.uses.count)")
+      for use in block.uses { lines.append("  use \(hexadecimal(use.hash.bits)) stamp=\(use.stamp) uses=\(use.uses)") }
+    }
+  }
+
   private static func dumpIdentity(_ bytes: [UInt8], _ lines: inout [String]) {
     for offset in [0, StoreIdentity.secondCopy] where offset + StoreIdentity.byteCount <= bytes.count {
       switch bytes.withUnsafeBytes({ StoreIdentity.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }) {
       case .valid(let identity):
         lines.append(
-          "store \(hexadecimal(identity.store.high))\(hexadecimal(identity.store.low)) format=\(identity.version) "
-            + "generation=\(identity.generation) budget=\(identity.byteBudget) entries=\(identity.entryBudget) "
+          "store \(hexadecimal(identity.store.high))\(hexadecimal(identity.store.low)) "
+            + "format=\(CacheFormat.name(of: identity.version)) generation=\(identity.generation) "
+            + "budget=\(identity.byteBudget) entries=\(identity.entryBudget) "
             + "styles=\(identity.styleBudgets.list.count) free=\(identity.minimumFree) "
             + "segment=\(identity.segmentByteCount) log=\(identity.walFileByteCount) "
             + "durability=\(identity.durability) level=\(identity.compressionLevel)")

@@ -84,6 +84,10 @@ public struct StoreOptions: Sendable {
   /// valid. The log and descriptors of the first folder are held until the store is closed; those of later folders are
   /// not.
   public var recreatesIfRemoved = false
+  /// See ``PiecePlan/smallBase``. For tests.
+  package var smallBase = PiecePlan.smallBase
+  /// Whether a store of the first format keeps it, and a new store gets it. For tests.
+  package var keepsFirstFormat = false
 
   /// Makes options. Nil keeps a saved option, or takes its default in a new store. The opening checks the values.
   public init(

@@ -3,13 +3,16 @@ struct CheckpointAccount {
   /// Numbers of checkpoints of this opening: the newest one whose image was begun, and the newest published one.
   private(set) var begun = 0
   private(set) var published = 0
-  /// Bytes of the index for which both checkpoint files have room.
-  private(set) var room: Int
+  /// See ``PiecePlan/smallBase``.
+  let smallBase: Int
+  /// The room for the index on the disk.
+  private(set) var room: IndexRoom
   /// When the newest published checkpoint was made, in milliseconds since 1970.
   private(set) var madeMilliseconds: Int64?
 
-  init(_ checkpoints: CheckpointSet) {
-    room = checkpoints.room
+  init(_ checkpoints: CheckpointSet, _ pieces: PieceSet?) {
+    smallBase = pieces?.smallBase ?? PiecePlan.smallBase
+    room = IndexRoom(fileByteCount: checkpoints.room, blockCount: pieces?.blockCount ?? 0)
     madeMilliseconds = checkpoints.current.flatMap { checkpoints.slots[$0].header?.made }
   }
 
@@ -23,5 +26,5 @@ struct CheckpointAccount {
   /// Notes a checkpoint that another process has published.
   mutating func follow(_ other: CheckpointAccount) { madeMilliseconds = other.madeMilliseconds }
 
-  mutating func set(room: Int) { self.room = room }
+  mutating func set(room: IndexRoom) { self.room = room }
 }

@@ -10,25 +10,30 @@ final class CheckpointRoom: StorePart {
     self.reclaimer = reclaimer
   }
 
-  /// Enlarges both checkpoint files for `moreKeys` more keys, and for more than that if the budget allows it.
-  func growCheckpoints(moreKeys: Int) throws(StoreError) {
+  /// Enlarges the files of the index for `moreKeys` more keys, and for more than that if the budget allows it.
+  /// `moreWords`: the words of changes that no frame has.
+  func growCheckpoints(moreKeys: Int, moreWords: Int = 0) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in
       try gate.requireWritable(closing: true)
-      let byteCount = commitLock.withLock { held -> Int? in
-        let needed = held.state.index.checkpointByteCount(moreKeys: moreKeys)
-        if needed <= held.state.checkpoint.room { return nil }
-        let wanted = held.state.index.checkpointByteCount(moreKeys: moreKeys + max(1024, held.state.index.keyCount / 4))
-        return held.state.ledger.admits((wanted - held.state.checkpoint.room) * 2) ? wanted : needed
+      let room = commitLock.withLock { held -> IndexRoom? in
+        let needed = held.state.indexRoom(moreKeys: moreKeys, moreWords: moreWords)
+        if held.state.checkpoint.room.has(needed) { return nil }
+        let wanted = held.state.indexRoom(
+          moreKeys: moreKeys + max(1024, held.state.index.keyCount / 4), moreWords: moreWords
+        ).united(with: needed)
+        return held.state.ledger.admits(wanted.byteCount(beyond: held.state.checkpoint.room)) ? wanted : needed
       }
-      if let byteCount { try grow(to: byteCount, upkeep) }
+      if let room { try grow(to: room, upkeep) }
     }
   }
 
-  func grow(to byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  func grow(to room: IndexRoom, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let byteCount = room.fileByteCount
     var difference = 0
     for slot in upkeep.state.checkpoints.slots {
       difference += max(0, roundUp(byteCount, to: 4096) - slot.chargedByteCount)
     }
+    difference += max(0, room.blockCount - (upkeep.state.pieces?.blockCount ?? 0)) * Piece.blockByteCount
     try reclaimer.makeRoom(for: difference, upkeep)
     do throws(SystemError) {
       for index in upkeep.state.checkpoints.slots.indices {
@@ -38,9 +43,14 @@ final class CheckpointRoom: StorePart {
         let growth = try upkeep.state.checkpoints.noteRoom(byteCount, index)
         commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
       }
+      // After the files: a root may name each block of the area.
+      if room.blockCount > upkeep.state.pieces?.blockCount ?? .max {
+        let growth = try upkeep.state.pieces?.allocate(blockCount: room.blockCount) ?? 0
+        commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
+      }
     } catch {
       throw gate.writeError(error)
     }
-    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.checkpoints.room) }
+    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.indexRoom) }
   }
 }

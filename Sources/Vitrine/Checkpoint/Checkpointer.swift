@@ -65,12 +65,12 @@ final class Checkpointer: StorePart {
     let image = try commitLock.withLock { held throws(StoreError) -> Image? in
       try gate.requireWritable(closing: true)
       let dropsEntries = held.state.leftovers.hasHeadless
-      let image = try writeImage(isClean: isClean, upkeep, held)
+      var image = try writeImage(isClean: isClean, upkeep, held)
       if !dropsEntries { return image }
       // No frame tells of the dropped entries. A later frame may rely on their absence, so none may come before the
       // checkpoint counts, and the older checkpoint does not lead to this state.
       do throws(StoreError) {
-        try publish(image, upkeep, held)
+        try publish(&image, upkeep, held)
         try eraseOlderCheckpoint(upkeep)
       } catch {
         throw endOfWriting(by: error)
@@ -78,12 +78,19 @@ final class Checkpointer: StorePart {
       releaseLog(image, held)
       return nil
     }
-    if let image {
-      try publish(image, upkeep)
+    var freedByteCount = 0
+    if var image {
+      try publish(&image, upkeep)
       commitLock.withLock { held in releaseLog(image, held) }
+      freedByteCount = image.root?.draft.byteCount ?? 0
     }
+    // The allocator would keep it, and an index of a million entries has as much.
+    if freedByteCount > Checkpointer.mostKept { releaseFreedMemory() }
     if growsLog { try logSizer.grow(upkeep) }
   }
+
+  /// Bytes of drafts that the allocator may keep.
+  private static let mostKept = 4 << 20
 
   /// Enlarges the log after a checkpoint that was written with the commit lock held.
   func growLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) { try logSizer.grow(upkeep) }
@@ -97,7 +104,7 @@ final class Checkpointer: StorePart {
     do throws(StoreError) {
       var image = try writeImage(isClean: false, upkeep, held)
       if consumingSequence { image.header.position.sequence += 1 }
-      try publish(image, upkeep, held)
+      try publish(&image, upkeep, held)
       if consumingSequence {
         held.state.log.skipSequence()
         try eraseOlderCheckpoint(upkeep)
@@ -120,6 +127,7 @@ final class Checkpointer: StorePart {
   /// of the newest one: no frame records the changes of the newest one, or the older one could not be read.
   func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
+    if let current = upkeep.state.checkpoints.current { upkeep.state.pieces?.forget(root: 1 - current) }
   }
 
   /// Prepares a checkpoint while leftovers are unchecked: restores payloads that only replayed frames carry, and reads
@@ -145,20 +153,26 @@ final class Checkpointer: StorePart {
     /// Segments written since their last sync, with the offset up to which each is filled. The image vouches for these
     /// bytes, so the segments are synced before it is published.
     let marks: [(segment: Segment, filled: Int)]
+    /// For a store with pieces: the content of the root, which is written after the commit lock is released.
+    var root: Root?
   }
 
-  /// Writes the image, without a sync.
+  private struct Root {
+    let draft: IndexDraft
+    let body: RootBody
+    /// Set when the pieces are written.
+    var attempt: PieceSet.Attempt?
+  }
+
+  /// Writes the image, without a sync. In a store with pieces, takes what the pieces and the root will have.
   private func writeImage(
     isClean: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Image {
     guard wal != nil else { throw .readOnly }
     held.state.checkpoint.begin()
     let index = upkeep.state.checkpoints.current == 0 ? 1 : 0
-    guard let file = upkeep.state.checkpoints.slots[index].file,
-      held.state.index.checkpointByteCount(moreSegments: 0) <= held.state.checkpoint.room
-    else {
-      throw .noSpace
-    }
+    guard let file = upkeep.state.checkpoints.slots[index].file, hasRoomForImage(upkeep, held) else { throw .noSpace }
+    let dropsEntries = held.state.leftovers.hasHeadless
     lostRecords.dropHeadless(held)
     // An opening reuses the newest log file if the file holds no frame. If that opening cannot read this checkpoint,
     // the reuse would overwrite the position that the checkpoint names. So the file gets a frame without changes.
@@ -174,45 +188,129 @@ final class Checkpointer: StorePart {
     let hits = catalog.keys.lookups.hits
     let requests = signal.requestCount
     var marks: [(Segment, Int)] = []
-    do throws(SystemError) {
-      try held.state.index.write(to: file, header: &header) { segment in
-        let known = catalog.segments.vouchedUpTo(segment.slot)
-        let isUnsynced =
-          held.state[segment].sync.isDirty || held.state[segment].sync.isBeingFlushed
-          || held.state[segment].fill.filledUpTo > known
-        guard isUnsynced, segment.isAttached, held.state[segment].state != .spare else { return known }
-        let mark = held.state[segment].fill.takeMark()
-        marks.append((segment, mark))
-        // The mark stays below unchecked records of an earlier opening.
-        return held.state.leftovers.contains(segment) ? known : max(known, mark)
+    var root: Root?
+    func mark(_ segment: Segment) -> Int {
+      let known = catalog.segments.vouchedUpTo(segment.slot)
+      let isUnsynced =
+        held.state[segment].sync.isDirty || held.state[segment].sync.isBeingFlushed
+        || held.state[segment].fill.filledUpTo > known
+      guard isUnsynced, segment.isAttached, held.state[segment].state != .spare else { return known }
+      let mark = held.state[segment].fill.takeMark()
+      marks.append((segment, mark))
+      // The mark stays below unchecked records of an earlier opening.
+      return held.state.leftovers.contains(segment) ? known : max(known, mark)
+    }
+    if let pieces = upkeep.state.pieces {
+      var draft = IndexDraft.take(from: &held.state.index, pieces)
+      if draft == nil, try growArea(upkeep, held), let pieces = upkeep.state.pieces {
+        draft = IndexDraft.take(from: &held.state.index, pieces)
       }
+      guard let draft else { throw dropsEntries ? endOfWriting(by: .noSpace) : .noSpace }
+      root = Root(draft: draft, body: held.state.index.rootBody(header: &header, mark: mark))
+    } else {
+      do throws(SystemError) {
+        try held.state.index.write(to: file, header: &header, mark: mark)
+      } catch {
+        throw gate.fail(error)
+      }
+      meters.count(bytesWritten: header.bodyWordCount * 8)
+    }
+    return Image(
+      index: index, number: held.state.checkpoint.begun, header: header, covered: header.position.sequence, hits: hits,
+      requests: requests, marks: marks, root: root)
+  }
+
+  /// Enlarges the area for the journal as it is, if the budget and the disk have room. Returns whether it was.
+  private func growArea(
+    _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Bool {
+    guard let present = upkeep.state.pieces?.blockCount else { return false }
+    let needed = held.state.indexRoom(moreWords: held.state.index.journalWords)
+    guard needed.blockCount > present, needed.fileByteCount <= upkeep.state.checkpoints.room,
+      held.state.ledger.admits((needed.blockCount - present) * Piece.blockByteCount)
+    else { return false }
+    do throws(SystemError) {
+      let growth = try upkeep.state.pieces?.allocate(blockCount: needed.blockCount) ?? 0
+      held.state.ledger.add(growth, to: .checkpoints)
+    } catch {
+      if SystemCode.isNoSpace(error.code) { return false }
+      throw gate.fail(error)
+    }
+    held.state.checkpoint.set(room: upkeep.state.indexRoom)
+    return true
+  }
+
+  private func hasRoomForImage(_ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held) -> Bool {
+    guard let blockCount = upkeep.state.pieces?.blockCount else {
+      return held.state.hasRoomForIndex(moreSegments: 0)
+    }
+    let segments = held.state.index.segments.all.count
+    let needed = CheckpointHeader.rootByteCount(segments: segments, areaBlocks: blockCount)
+    return needed <= upkeep.state.checkpoints.room
+  }
+
+  /// Writes the pieces and the body of the root, without a sync. If the older root names blocks that are needed, it is
+  /// erased first.
+  private func writePieces(of image: inout Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    guard let root = image.root, let file = upkeep.state.checkpoints.slots[image.index].file else { return }
+    if upkeep.state.pieces?.hasRoom(for: root.draft) == false {
+      try eraseOlderCheckpoint(upkeep)
+      // The plan may count a block less for each part.
+      if upkeep.state.pieces?.hasRoom(for: root.draft) == false { throw .noSpace }
+    }
+    do throws(SystemError) {
+      guard let attempt = try upkeep.state.pieces?.write(root.draft) else { return }
+      image.header.owedWordCount = attempt.owed
+      try root.body.write(attempt.pieces, to: file, header: &image.header)
+      image.root?.attempt = attempt
+      meters.count(bytesWritten: attempt.byteCount + image.header.bodyWordCount * 8)
     } catch {
       throw gate.fail(error)
     }
-    meters.count(bytesWritten: header.bodyWordCount * 8)
-    return Image(
-      index: index, number: held.state.checkpoint.begun, header: header, covered: header.position.sequence, hits: hits,
-      requests: requests, marks: marks)
   }
 
   /// Publishes the image (rules 4 and 6): syncs the payloads, then the log, then writes the header.
-  private func publish(_ image: Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    try storeHeader(of: image, upkeep)
+  private func publish(_ image: inout Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    do throws(StoreError) {
+      try storeHeader(of: &image, upkeep)
+    } catch {
+      commitLock.withLock { held in putBack(image, upkeep, held) }
+      throw error
+    }
+    let image = image
     commitLock.withLock { held in note(image, published: upkeep, held) }
   }
 
   /// Publishes the image with the commit lock held.
   private func publish(
-    _ image: Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
+    _ image: inout Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) {
-    try storeHeader(of: image, upkeep)
+    do throws(StoreError) {
+      try storeHeader(of: &image, upkeep)
+    } catch {
+      putBack(image, upkeep, held)
+      throw error
+    }
     note(image, published: upkeep, held)
   }
 
-  private func storeHeader(of image: Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  /// Gives the changes of an image that was not published to the next one. A sync may fail for lack of a descriptor, for
+  /// example, which does not end writing.
+  private func putBack(
+    _ image: Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
+  ) {
+    guard let root = image.root else { return }
+    root.draft.putBack(into: &held.state.index)
+    upkeep.state.pieces?.abandon()
+  }
+
+  private func storeHeader(of image: inout Image, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal, let file = upkeep.state.checkpoints.slots[image.index].file else { throw .readOnly }
+    try writePieces(of: &image, upkeep)
     for (segment, _) in image.marks { try syncer.sync(segment) }
     do throws(SystemError) {
+      // The header must not name blocks that a loss of power could still take.
+      try upkeep.state.pieces?.area.sync()
       try wal.makeDurable(below: image.covered)
       try file.write(image.header.encoded(), at: 0)
       try file.sync()
@@ -228,8 +326,14 @@ final class Checkpointer: StorePart {
       catalog.segments.raiseMark(of: segment, to: filled)
     }
     upkeep.state.checkpoints.publish(image.header, image.index)
-    upkeep.state.quiet.noteCheckpoint(
-      at: environment.clock.monotonicNanoseconds(), hits: image.hits, frameByteCount: wal?.writtenByteCount ?? 0)
+    if let attempt = image.root?.attempt { upkeep.state.pieces?.publish(attempt, root: image.index) }
+    let now = environment.clock.monotonicNanoseconds()
+    upkeep.state.quiet.noteCheckpoint(at: now, frameByteCount: wal?.writtenByteCount ?? 0)
+    // Without pieces, or with new ones for all shards, the checkpoint has all stamps.
+    if image.root?.attempt?.renewsAll ?? true {
+      upkeep.state.quiet.noteUses(at: now, hits: image.hits)
+      if let root = image.root { upkeep.state.uses.saved = root.draft.savedUses }
+    }
     signal.noteCheckpoint(serving: image.requests)
   }
 

@@ -33,8 +33,32 @@ final class LogSizer: StorePart {
         held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.longestRefused * 2)
       return min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile)
     }
+    guard try growArea(forLogFiles: byteCount, upkeep) else { return }
     resize(to: byteCount, upkeep) { $0 < byteCount }
     try moveLog { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
+  }
+
+  /// Enlarges the area for the changes of a longer log. Returns false if there is no room for it.
+  private func growArea(forLogFiles byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
+    guard let pieces = upkeep.state.pieces else { return true }
+    let (needed, isAdmitted) = commitLock.withLock { held in
+      let needed = held.state.indexRoom(logByteCount: CacheFormat.walFileCount * max(byteCount, wal?.capacity ?? 0))
+      let present = IndexRoom(fileByteCount: needed.fileByteCount, blockCount: pieces.blockCount)
+      return (needed, held.state.ledger.admitsLog(max(0, needed.byteCount(beyond: present))))
+    }
+    if needed.blockCount <= pieces.blockCount { return needed.fileByteCount <= upkeep.state.checkpoints.room }
+    guard isAdmitted, needed.fileByteCount <= upkeep.state.checkpoints.room else { return false }
+    do throws(SystemError) {
+      let growth = try upkeep.state.pieces?.allocate(blockCount: needed.blockCount) ?? 0
+      commitLock.withLock { held in
+        held.state.ledger.add(growth, to: .checkpoints)
+        held.state.checkpoint.set(room: upkeep.state.indexRoom)
+      }
+      return true
+    } catch {
+      if SystemCode.isNoSpace(error.code) { return false }
+      throw gate.fail(error)
+    }
   }
 
   /// Cuts free files to the size that the content needs, and continues the log in one of them if the present file is

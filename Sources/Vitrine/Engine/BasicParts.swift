@@ -8,6 +8,7 @@ struct BasicParts {
   let preparer: PutPreparer
   let commits: CommitLog
   let roomQueue: RoomQueue
+  let useSaver: UseSaver
 
   init(_ context: StoreContext, lockFile: (any File)?, counters: Counters) {
     gate = WriteGate(context, lockFile: lockFile)
@@ -18,5 +19,6 @@ struct BasicParts {
     preparer = PutPreparer(context)
     commits = CommitLog(context, gate: gate, signal: signal, lifetimes: lifetimes)
     roomQueue = RoomQueue(context, gate: gate)
+    useSaver = UseSaver(context, gate: gate, meters: meters)
   }
 }

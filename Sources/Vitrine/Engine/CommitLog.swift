@@ -28,6 +28,8 @@ final class CommitLog: StorePart {
     if !held.state.index.apply(changes, sequence: sequence, isChecked: true) {
       throw gate.fail(SystemError(code: SystemError.noMemory, operation: "enter", path: "index"))
     }
+    // The facts of a long log would take as much memory as the index.
+    if held.state.hasLongJournal, !signal.wantsCheckpoint { signal.requestCheckpoint() }
   }
 
   /// Writes the frame that was begun, and returns its sequence number.

@@ -106,10 +106,12 @@ extension CommitState {
   /// The largest size of a log file under the present budget.
   var largestLogFile: Int { min(current.walFileByteCount, Sizing.walFileByteCount(budget: ledger.budget)) }
 
-  /// Bytes of a log file in a quiet store: the larger of a quarter of the index and a 1024th of the content, rounded up
-  /// to a power of two, and at most ``largestLogFile``.
+  /// Bytes of a log file in a quiet store: the larger of a quarter of what each checkpoint writes whole and a 1024th of
+  /// the content, rounded up to a power of two, and at most ``largestLogFile``. With pieces, a checkpoint writes the
+  /// accounts of the segments whole, and without them the index.
   var restingLogFile: Int {
-    let byIndex = LogSizer.powerOfTwo(atLeast: index.keyCount * 6)
+    let accounts = index.segments.all.count * CheckpointHeader.segmentWords * 8
+    let byIndex = LogSizer.powerOfTwo(atLeast: current.hasPieces ? accounts / 4 : index.keyCount * 6)
     let byContent = LogSizer.powerOfTwo(atLeast: ledger[.segments] / 1024)
     return min(max(byIndex, byContent), largestLogFile)
   }
@@ -144,6 +146,39 @@ extension CommitState {
     let room = roomBesideOpen
     let each = retained == 0 ? .max : max(room - retained, largestSegment)
     return Admissions.Limits(bodies: ledger.budget / 8, all: room, each: each)
+  }
+
+  // MARK: Index
+
+  /// The room for the index with more keys and segments. `logByteCount`: the bytes of all log files, if they get longer.
+  /// `moreWords`: the words of changes that no frame has. `areaBlocks`: the blocks of the area, if not as it is.
+  func indexRoom(
+    moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments, logByteCount: Int? = nil, moreWords: Int = 0,
+    areaBlocks: Int? = nil
+  ) -> IndexRoom {
+    let journal = current.hasPieces ? journalLimit(logByteCount) + moreWords : 0
+    return IndexRoom.needed(
+      by: index, hasPieces: current.hasPieces, moreKeys: moreKeys, moreSegments: moreSegments, journal: journal,
+      areaBlocks: areaBlocks ?? checkpoint.room.blockCount,
+      smallBase: checkpoint.smallBase)
+  }
+
+  /// The most words that the journal reaches before the log is full. The facts of a change take at most 8 bytes for each
+  /// 7 bytes of the change in its frame: the move of an entry with a payload that several keys use.
+  private func journalLimit(_ logByteCount: Int?) -> Int {
+    // One of the files stays free.
+    let all = logByteCount ?? log.byteCount
+    let least = logByteCount.map { $0 / CacheFormat.walFileCount } ?? log.log.capacity
+    return (all - least) / 7
+  }
+
+  /// Whether the facts since the last checkpoint exceed an eighth of the index, and 512 KiB.
+  var hasLongJournal: Bool {
+    index.journalWords > max(64 << 10, (2 * index.keyCount + index.blobCount) / 8)
+  }
+
+  func hasRoomForIndex(moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Bool {
+    checkpoint.room.has(indexRoom(moreKeys: moreKeys, moreSegments: moreSegments))
   }
 
   // MARK: Bodies

@@ -24,7 +24,7 @@ struct SpaceParts {
       context, gate: basics.gate, checker: checkpoints.checker, checkpointer: checkpoints.checkpointer)
     roomRelease = RoomRelease(
       context, gate: basics.gate, syncer: basics.syncer, checkpointer: checkpoints.checkpointer, retirement: retirement,
-      logSizer: checkpoints.logSizer)
+      logSizer: checkpoints.logSizer, useSaver: basics.useSaver)
     recordWriter = RecordWriter(
       context, gate: basics.gate, signal: basics.signal, meters: basics.meters)
     compactor = Compactor(

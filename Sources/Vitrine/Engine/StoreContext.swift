@@ -53,11 +53,13 @@ final class StoreContext: Sendable {
     commitLock = CommitLock(
       CommitState(
         index: loaded.index.take(), log: log, current: loaded.identity, ledger: ledger, nextRecord: firstSequence,
-        checkpoint: CheckpointAccount(loaded.checkpoint), record: SpaceRecord(counters)))
+        checkpoint: CheckpointAccount(loaded.checkpoint, loaded.files.pieces), record: SpaceRecord(counters)))
+    let now = environment.clock.monotonicNanoseconds()
     upkeepLock = UpkeepLock(
       UpkeepState(
-        checkpoints: loaded.checkpoint, orphans: OrphanFiles(loaded.orphans),
-        quiet: QuietWatch(environment.clock.monotonicNanoseconds()), follower: follower))
+        checkpoints: loaded.checkpoint, pieces: loaded.files.pieces,
+        uses: UseSaver.State(ring: loaded.files.useRing, saved: catalog.keys.clock.count, now: now),
+        orphans: OrphanFiles(loaded.orphans), quiet: QuietWatch(now), follower: follower))
     commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
     folders.resources.files.storeOpened()
   }

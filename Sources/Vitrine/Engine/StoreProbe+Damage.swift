@@ -36,6 +36,6 @@ extension StoreProbe {
     return true
   }
 
-  /// Sets the clock that stamps uses, as if `now` uses had happened.
-  package func setRecencyClock(_ now: UInt32) { core.context.catalog.keys.clock.set(now) }
+  /// Sets the clock that stamps uses, as if `count` uses had happened.
+  package func setRecencyClock(_ count: UInt64) { core.context.catalog.keys.clock.set(count) }
 }

@@ -87,7 +87,7 @@ extension StoreProbe {
   // MARK: Recency and expiry
 
   /// The stamp of the latest use.
-  package var recencyNow: UInt32 { core.context.catalog.keys.clock.now }
+  package var recencyCount: UInt64 { core.context.catalog.keys.clock.count }
 
   /// Returns whether a note of an expiry is due, at a wall time in milliseconds.
   package func isExpirationDue(at now: Int64) -> Bool { core.context.expirations.isDue(at: now) }

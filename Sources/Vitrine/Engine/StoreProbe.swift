@@ -42,7 +42,9 @@ package struct StoreProbe {
 
   /// Bytes of a checkpoint file for the index as it is now, and for so many keys and segments more.
   func checkpointByteCount(moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
-    withIndex { $0.checkpointByteCount(moreKeys: moreKeys, moreSegments: moreSegments) }
+    core.context.commitLock.withLock { held in
+      held.state.indexRoom(moreKeys: moreKeys, moreSegments: moreSegments).fileByteCount
+    }
   }
 
   /// The removal of the entry at a location.
@@ -150,15 +152,26 @@ package struct StoreProbe {
 
   // MARK: Checkpoints
 
+  /// Whether the files of the index have room for so many more keys.
+  func hasRoomForIndex(moreKeys: Int = 0) -> Bool {
+    core.context.commitLock.withLock { held in held.state.hasRoomForIndex(moreKeys: moreKeys) }
+  }
+  /// The room that the files of the index have.
+  var indexRoom: IndexRoom { core.context.commitLock.withLock { held in held.state.checkpoint.room } }
+  /// The reading of the recency clock up to which uses are saved.
+  var savedUses: UInt64 { core.context.upkeepLock.withLock { upkeep in upkeep.state.uses.saved } }
   /// Bytes of the index for which both checkpoint files have room.
-  var checkpointRoom: Int { core.context.commitLock.withLock { held in held.state.checkpoint.room } }
+  var checkpointRoom: Int { core.context.commitLock.withLock { held in held.state.checkpoint.room.fileByteCount } }
   /// Bytes of the disk that the checkpoint files take.
   var checkpointByteCount: Int { core.context.commitLock.withLock { held in held.state.ledger[.checkpoints] } }
   var checkpoints: CheckpointSet { core.context.upkeepLock.withLock { upkeep in upkeep.state.checkpoints } }
 
   /// Makes the store act as if the checkpoint files had this much room for the index.
   func setCheckpointRoom(_ byteCount: Int) {
-    core.context.commitLock.withLock { held in held.state.checkpoint.set(room: byteCount) }
+    core.context.commitLock.withLock { held in
+      let blockCount = held.state.checkpoint.room.blockCount
+      held.state.checkpoint.set(room: IndexRoom(fileByteCount: byteCount, blockCount: blockCount))
+    }
   }
 
   /// Tells the next upkeep that a checkpoint is wanted.

@@ -154,6 +154,11 @@ package final class ContentTable: @unchecked Sendable {
     ContentHash(bits: UInt64(shard) << 58 | tag(word) << 34)
   }
 
+  /// Returns the word of an entry; ``largeCounts`` has a count above 3.
+  static func word(_ hash: ContentHash, _ location: Location, count: Int) -> UInt64 {
+    location.bits | UInt64(count > 3 ? 0 : count) << 38 | hash.tag << 40
+  }
+
   package static func location(ofWord word: UInt64) -> Location { location(word) }
   package static func hasLargeCount(_ word: UInt64) -> Bool { word >> 38 & 3 == 0 }
 

@@ -4,47 +4,74 @@
 /// One thread at a time uses the writer of a table that serves: ``CatalogWriter`` holds it, behind the commit lock.
 package struct ContentTableWriter: ~Copyable {
   package let table = ContentTable()
+  /// The changes for the next delta.
+  package internal(set) var journal = FactJournal<PayloadFact>()
 
   package init() {}
 
-  /// Enters a blob that `count` keys use. Returns false when memory is short.
-  package func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
-    table.withShard(hash.shard) { shard in
+  /// Enters a blob that `count` keys use. If the table has it already, counts them too. Returns false when memory is
+  /// short.
+  package mutating func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
+    if change(hash, location, by: count) != nil { return true }
+    let isInserted = table.withShard(hash.shard) { shard in
       let wanted = shard.pointee.count + 1
       if wanted > shard.pointee.capacity * 85 / 100, !grow(shard, to: wanted) { return false }
       if count > 3 { table.large.withLock { $0[location] = count } }
-      let word = location.bits | UInt64(count > 3 ? 0 : count) << 38 | hash.tag << 40
-      fill(word, shard.pointee.slots, shard.pointee.capacity)
+      fill(ContentTable.word(hash, location, count: count), shard.pointee.slots, shard.pointee.capacity)
       shard.pointee.count += 1
       return true
     }
+    if isInserted { journal.note(PayloadFact(hash, location, userCount: count)) }
+    return isInserted
   }
 
   /// Counts one more key that uses the blob. Returns false if the table does not have it.
-  package func retain(_ hash: ContentHash, _ location: Location) -> Bool {
+  package mutating func retain(_ hash: ContentHash, _ location: Location) -> Bool {
     change(hash, location, by: 1) != nil
+  }
+
+  /// The most users of a payload that a piece may claim.
+  package static let mostUsers = 1 << 40
+
+  /// Makes the change of a fact. Returns false if memory is short, or if the payload would have fewer users than none or
+  /// more than ``mostUsers``.
+  package mutating func apply(_ fact: PayloadFact) -> Bool {
+    guard fact.userCount <= ContentTableWriter.mostUsers,
+      table.count(fact.hash, fact.location) <= ContentTableWriter.mostUsers - max(0, fact.userCount)
+    else { return false }
+    if fact.userCount > 0 { return insert(fact.hash, fact.location, count: fact.userCount) }
+    guard table.count(fact.hash, fact.location) >= -fact.userCount else { return false }
+    return change(fact.hash, fact.location, by: fact.userCount) != nil
   }
 
   /// Counts one key less, and removes the blob with its last key. Returns the number of keys left, nil if the table
   /// does not have the blob.
-  package func release(_ hash: ContentHash, _ location: Location) -> Int? {
+  package mutating func release(_ hash: ContentHash, _ location: Location) -> Int? {
     change(hash, location, by: -1)
   }
 
   /// Points a blob to a copy of its payload; its count of keys stays. Returns false if the table does not have the
   /// blob.
-  package func move(_ hash: ContentHash, from location: Location, to copy: Location) -> Bool {
-    table.withShard(hash.shard) { shard in
-      guard let place = table.placeOf(hash, location, shard) else { return false }
+  package mutating func move(_ hash: ContentHash, from location: Location, to copy: Location) -> Bool {
+    let count = table.withShard(hash.shard) { shard -> Int? in
+      guard let place = table.placeOf(hash, location, shard) else { return nil }
       let word = shard.pointee.slots[place]
       shard.pointee.slots[place] = word & ~Location.mask | copy.bits
-      if ContentTable.hasLargeCount(word) { table.large.withLock { $0[copy] = $0.removeValue(forKey: location) } }
-      return true
+      guard ContentTable.hasLargeCount(word) else { return Int(word >> 38 & 3) }
+      return table.large.withLock { large in
+        let count = large.removeValue(forKey: location) ?? 4
+        large[copy] = count
+        return count
+      }
     }
+    guard let count else { return false }
+    journal.note(PayloadFact(hash, location, userCount: -count))
+    journal.note(PayloadFact(hash, copy, userCount: count))
+    return true
   }
 
-  private func change(_ hash: ContentHash, _ location: Location, by difference: Int) -> Int? {
-    table.withShard(hash.shard) { shard in
+  private mutating func change(_ hash: ContentHash, _ location: Location, by difference: Int) -> Int? {
+    let left = table.withShard(hash.shard) { shard -> Int? in
       guard let place = table.placeOf(hash, location, shard) else { return nil }
       let word = shard.pointee.slots[place]
       let small = Int(word >> 38 & 3)
@@ -62,15 +89,20 @@ package struct ContentTableWriter: ~Copyable {
       }
       return max(count, 0)
     }
+    if left != nil { journal.note(PayloadFact(hash, location, userCount: difference)) }
+    return left
   }
 
   /// Removes an entry with any count.
-  package func removeEntirely(_ hash: ContentHash, _ location: Location) {
-    table.withShard(hash.shard) { shard in
-      guard let place = table.placeOf(hash, location, shard) else { return }
+  package mutating func removeEntirely(_ hash: ContentHash, _ location: Location) {
+    let count = table.withShard(hash.shard) { shard -> Int? in
+      guard let place = table.placeOf(hash, location, shard) else { return nil }
+      let small = Int(shard.pointee.slots[place] >> 38 & 3)
       remove(place, shard)
-      table.large.withLock { $0[location] = nil }
+      let large = table.large.withLock { $0.removeValue(forKey: location) }
+      return small > 0 ? small : large ?? 4
     }
+    if let count { journal.note(PayloadFact(hash, location, userCount: -count)) }
   }
 
   private func remove(_ found: Int, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
@@ -178,8 +210,9 @@ package struct ContentTableWriter: ~Copyable {
     }
   }
 
-  /// Removes all entries, and releases their memory.
-  package func removeAll() {
+  /// Removes all entries, and releases their memory. Forgets the journal: no earlier fact counts.
+  package mutating func removeAll() {
+    journal.forget()
     for index in 0..<ContentTable.shardCount {
       table.withShard(index) { shard in
         shard.pointee.memory?.free()

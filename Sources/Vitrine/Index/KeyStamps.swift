@@ -95,6 +95,51 @@ extension KeyTable {
   }
 }
 
+/// The last uses of entries, for the file of uses.
+extension KeyTable {
+  /// Returns the uses in a shard whose stamps lie after `earlier`, as of the clock's reading `count`. A table that counts
+  /// uses leaves out entries that were put and not used since.
+  func uses(shard index: Int, after earlier: UInt64, at count: UInt64) -> [KeyUse] {
+    var uses: [KeyUse] = []
+    forEach(shard: index) { slot in
+      if countsUses, slot.uses == 0 { return }
+      let stamp = RecencyClock.count(of: slot.stamp, at: count)
+      if stamp > earlier { uses.append(KeyUse(slot.hash(shard: index), uses: slot.uses, stamp: stamp)) }
+    }
+    return uses
+  }
+
+  /// Returns the last use of an entry that the hash fits; nil if there is none.
+  func use(of hash: KeyHash, at count: UInt64) -> KeyUse? {
+    withShard(hash.shard) { shard in
+      slot(of: hash, shard) { _ in true }.map { slot in
+        KeyUse(hash, uses: slot.pointee.uses, stamp: RecencyClock.count(of: slot.pointee.stamp, at: count))
+      }
+    }
+  }
+
+  /// Gives an entry that the hash fits the stamp and the uses of a use, unless it was used or put later.
+  func note(_ use: KeyUse) {
+    let count = clock.count
+    guard use.stamp <= count, count - use.stamp <= RecencyClock.oldestKept else { return }
+    withShard(use.hash.shard) { shard in
+      guard let slot = slot(of: use.hash, shard, where: { _ in true }),
+        use.stamp > RecencyClock.count(of: slot.pointee.stamp, at: count)
+      else { return }
+      slot.pointee.stamp = UInt32(truncatingIfNeeded: use.stamp)
+      slot.pointee.uses = use.uses
+    }
+  }
+}
+
+extension RecencyClock {
+  /// Returns the reading of the clock at which a stamp was given, as of the reading `count`.
+  @inline(__always)
+  static func count(of stamp: UInt32, at count: UInt64) -> UInt64 {
+    count - min(count, UInt64(age(of: stamp, at: UInt32(truncatingIfNeeded: count))))
+  }
+}
+
 /// Younger stamps for old ones. Ages above `limit` are counted in ranges of 2^15; empty ranges are left out. The
 /// order of the entries stays. If more than a quarter of the ranges have entries, stamps within 2 or 4 of each
 /// other may become equal. Lifted ages are below `limit` + 2^29 + 2, so 2^30 more stamps leave them below

@@ -3,6 +3,8 @@
 /// One thread at a time uses the writer of a table that serves: ``CatalogWriter`` holds it, behind the commit lock.
 package struct KeyTableWriter: ~Copyable {
   package let table = KeyTable()
+  /// The changes for the next delta.
+  package internal(set) var journal = FactJournal<KeyFact>()
 
   package init() {}
 
@@ -15,8 +17,10 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   /// Enters a key that the table does not have. Returns false when memory is short.
-  package func insert(_ slot: KeySlot, _ hash: KeyHash) -> Bool {
-    table.withShard(hash.shard) { shard in insert(slot, shard) }
+  package mutating func insert(_ slot: KeySlot, _ hash: KeyHash) -> Bool {
+    guard table.withShard(hash.shard, { shard in insert(slot, shard) }) else { return false }
+    journal.note(KeyFact(slot, shard: hash.shard))
+    return true
   }
 
   @inline(__always)
@@ -61,31 +65,43 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   /// Replaces the entry at `location`. Returns false if the table does not have it.
-  package func replace(_ hash: KeyHash, _ location: Location, with new: KeySlot) -> Bool {
-    table.withShard(hash.shard) { shard in
-      guard let found = table.slot(of: hash, location, shard) else { return false }
+  package mutating func replace(_ hash: KeyHash, _ location: Location, with new: KeySlot) -> Bool {
+    let slot = table.withShard(hash.shard) { shard -> KeySlot? in
+      guard let found = table.slot(of: hash, location, shard) else { return nil }
       let uses = found.pointee.uses
       found.pointee = new
       if table.countsUses { found.pointee.uses = uses + 1 }
       noteChange(new, shard)
-      return true
+      return found.pointee
     }
+    guard let slot else { return false }
+    noteGone(hash, location)
+    journal.note(KeyFact(slot, shard: hash.shard))
+    return true
+  }
+
+  private mutating func noteGone(_ hash: KeyHash, _ location: Location) {
+    journal.note(KeyFact(KeySlot(hash, location, []), shard: hash.shard, isGone: true))
   }
 
   /// Points the entry at `location` to a copy of its record; its last use stays. Returns false if the table does
   /// not have it.
-  package func move(_ hash: KeyHash, from location: Location, to copy: Location) -> Bool {
-    table.withShard(hash.shard) { shard in
-      guard let found = table.slot(of: hash, location, shard) else { return false }
+  package mutating func move(_ hash: KeyHash, from location: Location, to copy: Location) -> Bool {
+    let slot = table.withShard(hash.shard) { shard -> KeySlot? in
+      guard let found = table.slot(of: hash, location, shard) else { return nil }
       found.pointee.word0 = found.pointee.word0 & ~Location.mask | copy.bits
       noteChange(found.pointee, shard)
-      return true
+      return found.pointee
     }
+    guard let slot else { return false }
+    noteGone(hash, location)
+    journal.note(KeyFact(slot, shard: hash.shard))
+    return true
   }
 
   /// Removes an entry. Returns false if it is absent.
-  package func remove(_ hash: KeyHash, _ location: Location) -> Bool {
-    table.withShard(hash.shard) { shard in
+  package mutating func remove(_ hash: KeyHash, _ location: Location) -> Bool {
+    let isRemoved = table.withShard(hash.shard) { shard in
       if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
         shard.pointee.run.remove(at: place)
         return true
@@ -96,6 +112,8 @@ package struct KeyTableWriter: ~Copyable {
       if crowds.isEmpty { shard.pointee.crowds = nil }
       return true
     }
+    if isRemoved { noteGone(hash, location) }
+    return isRemoved
   }
 
   /// Gives every entry another location and flags, at its place in the table. Only for a table without readers.
@@ -125,11 +143,12 @@ package struct KeyTableWriter: ~Copyable {
         }
       }
     }
-    table.clock.set(its.clock.now)
+    table.clock.set(its.clock.count)
   }
 
-  /// Removes all entries, and releases their memory.
-  package func removeAll() {
+  /// Removes all entries, and releases their memory. Forgets the journal: no earlier fact counts.
+  package mutating func removeAll() {
+    journal.forget()
     for index in 0..<KeyTable.shardCount {
       table.withShard(index) { shard in
         shard.pointee.run.free()

@@ -7,6 +7,7 @@
 /// 112 u64 logical bytes        120 u64 body words   128 i64 made   136 u64 next segment id
 /// 144 u64 recency clock        152 u64 use times   160 u64 checksum of 0-159 and 168-511
 /// 168 u64 groups with sums (``EntrySum``), for each: u64 number, u64 entries, u64 bytes   zeros
+/// 488 u64 words of pieces   496 u64 words of parts that are owed, both in a root
 /// 504 u64 checksum of 0-159, 168-503 and 512-1023   512 a copy of STORE
 /// ```
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 distinguishes that from
@@ -18,6 +19,9 @@
 /// The body: the segments (9 words each), the keys of each of the 64 shards (a count, then 2 words each), the blobs of
 /// each of the 64 shards (a count, then a word each), the counts of blobs that more than 3 keys use (2 words each), the
 /// readings of the recency clock (a stamp and a time each).
+///
+/// A *root* is a checkpoint of the second format. Instead of keys, blobs and large counts, its body has the
+/// words of pieces (``Piece``), which hold them.
 package struct CheckpointHeader: Sendable, Equatable {
   package static let magic: UInt64 = 0x504B_435F_5254_4956  // "VITR_CKP"
   package static let byteCount = 4096
@@ -37,7 +41,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     package let byteCount: Int
   }
 
-  package var version: UInt32 = CacheFormat.version
+  package var version: UInt32
   package var isClean: Bool
   package var generation: UInt64
   package var position: WALPosition
@@ -50,8 +54,12 @@ package struct CheckpointHeader: Sendable, Equatable {
   package var logicalByteCount = 0
   package var useTimeCount = 0
   package var bodyWordCount = 0
-  /// The stamp of the recency clock.
-  package var recency: UInt32 = 0
+  /// Words of pieces in the body of a root.
+  package var pieceWordCount = 0
+  /// See ``PiecePlan/owed``.
+  package var owedWordCount = 0
+  /// The recency clock. Earlier builds have written its low 32 bits.
+  package var recency: UInt64 = 0
   package var made: Int64
   package var nextSegment: UInt64
   /// At most ``mostEntrySums``; none in a checkpoint of an earlier release.
@@ -62,6 +70,7 @@ package struct CheckpointHeader: Sendable, Equatable {
     isClean: Bool, generation: UInt64, position: WALPosition, opening: UInt64, nextRecord: UInt64, made: Int64,
     nextSegment: UInt64, identity: StoreIdentity
   ) {
+    version = identity.version
     self.isClean = isClean
     self.generation = generation
     self.position = position
@@ -75,7 +84,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= CheckpointHeader.usedByteCount, let p = bytes.baseAddress,
       p.u64(0) == CheckpointHeader.magic, p.u64(504) == CheckpointHeader.checksum(bytes),
-      CheckpointHeader.hasFirstChecksum(bytes), p.u32(8) == CacheFormat.version,
+      CheckpointHeader.hasFirstChecksum(bytes), p.u32(8) > 0, !CacheFormat.isNewer(p.u32(8)),
       case .valid(let identity) = StoreIdentity.read(UnsafeRawBufferPointer(rebasing: bytes[512..<1024])),
       identity.store == StoreID(low: p.u64(16), high: p.u64(24))
     else { return nil }
@@ -83,27 +92,38 @@ package struct CheckpointHeader: Sendable, Equatable {
       isClean: p.u32(12) & 1 == 1, generation: p.u64(32),
       position: CheckpointHeader.position(bytes),
       opening: p.u64(64), nextRecord: p.u64(72), made: p.i64(128), nextSegment: p.u64(136), identity: identity)
+    version = p.u32(8)
     keyCount = Int(clamping: p.u64(80))
     blobCount = Int(clamping: p.u64(88))
     segmentCount = Int(clamping: p.u64(96))
     largeCountCount = Int(clamping: p.u64(104))
     logicalByteCount = Int(clamping: p.u64(112))
     bodyWordCount = Int(clamping: p.u64(120))
-    recency = UInt32(truncatingIfNeeded: p.u64(144))
+    recency = p.u64(144)
     useTimeCount = Int(clamping: p.u64(152))
     guard let entrySums = CheckpointHeader.entrySums(bytes) else { return nil }
     self.entrySums = entrySums
+    if isRoot { (pieceWordCount, owedWordCount) = (Int(clamping: p.u64(488)), Int(clamping: p.u64(496))) }
     let most = 1 << 40
-    guard keyCount < most, blobCount < most, segmentCount <= SegmentTable.slotLimit, largeCountCount < most,
+    guard pieceWordCount < most, owedWordCount < most, keyCount < most, blobCount < most,
+      segmentCount <= SegmentTable.slotLimit,
+      largeCountCount < most,
       useTimeCount <= CacheFormat.mostUseTimes, logicalByteCount < 1 << 60, bodyWordCount < most,
-      generation < UInt64(1) << 62, position.use < WALPosition.largestUse,
+      generation < UInt64(1) << 62, recency < UInt64(1) << 62, position.use < WALPosition.largestUse,
       position.sequence < Sequence.limit,
       position.offset <= CacheFormat.largestWALFile,
       nextSegment < UInt64(1) << 62,
-      CheckpointHeader.bodyWords(
-        keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
-        == bodyWordCount
+      expectedBodyWords == bodyWordCount
     else { return nil }
+  }
+
+  /// Whether the entries are in pieces.
+  package var isRoot: Bool { version == CacheFormat.version }
+
+  private var expectedBodyWords: Int {
+    if isRoot { return segmentCount * CheckpointHeader.segmentWords + pieceWordCount + useTimeCount * 2 }
+    return CheckpointHeader.bodyWords(
+      keys: keyCount, blobs: blobCount, segments: segmentCount, largeCounts: largeCountCount, useTimes: useTimeCount)
   }
 
   private static func entrySums(_ bytes: UnsafeRawBufferPointer) -> [EntrySum]? {
@@ -125,7 +145,7 @@ package struct CheckpointHeader: Sendable, Equatable {
   /// header.
   package static func newerVersion(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
     guard bytes.count >= usedByteCount, let p = bytes.baseAddress, p.u64(0) == magic, p.u64(504) == checksum(bytes),
-      p.u32(8) > CacheFormat.version
+      CacheFormat.isNewer(p.u32(8))
     else { return nil }
     return p.u32(8)
   }
@@ -185,13 +205,16 @@ package struct CheckpointHeader: Sendable, Equatable {
       identity.store.low, identity.store.high, generation, position.use, UInt64(position.offset), position.sequence,
       opening, nextRecord, UInt64(keyCount), UInt64(blobCount), UInt64(segmentCount), UInt64(largeCountCount),
       UInt64(logicalByteCount), UInt64(bodyWordCount), UInt64(bitPattern: made), nextSegment,
-      UInt64(recency), UInt64(useTimeCount),
+      recency, UInt64(useTimeCount),
     ] { buffer.append(value) }
     buffer.pad(to: 168)
     buffer.append(UInt64(entrySums.count))
     for sum in entrySums {
       for value in [UInt64(sum.group), UInt64(sum.entryCount), UInt64(sum.byteCount)] { buffer.append(value) }
     }
+    buffer.pad(to: 488)
+    buffer.append(UInt64(pieceWordCount))
+    buffer.append(UInt64(owedWordCount))
     buffer.pad(to: 512)
     buffer.append(identity.encoded())
     buffer.set(CheckpointHeader.checksum(buffer.bytes), at: 504)
@@ -209,6 +232,19 @@ package struct CheckpointHeader: Sendable, Equatable {
     let words = bodyWords(
       keys: keys, blobs: blobs, segments: segments, largeCounts: largeCounts, useTimes: CacheFormat.mostUseTimes)
     return byteCount + (words + wordsPerBlock - 1) / wordsPerBlock * blockByteCount
+  }
+
+  /// The most pieces of a root.
+  package static let mostPieces = 256
+
+  /// Returns the length of a file for a root with that many segments and an area of that many blocks. In the worst case,
+  /// each block of the area is a range of its own.
+  package static func rootByteCount(segments: Int, areaBlocks: Int) -> Int {
+    let words =
+      segments * segmentWords + mostPieces * Piece.rootWords + areaBlocks + CacheFormat.mostUseTimes * 2
+    let last = words % wordsPerBlock
+    return byteCount + words / wordsPerBlock * blockByteCount
+      + (last == 0 ? 0 : roundUp(blockHeaderByteCount + last * 8, to: 4096))
   }
 
   /// The bytes of the file up to the last word of the body.

@@ -71,6 +71,8 @@ package struct LogWriter: ~Copyable {
   package var active: Entry? { activeIndex.map { files[$0] } }
   package var activeByteCount: Int { activeFile?.byteCount ?? 0 }
   package var room: Int { activeByteCount - offset }
+  /// The length of all files together.
+  package var byteCount: Int { files.indices.reduce(0) { $0 + files[$1].file.byteCount } }
   package var freeCount: Int { files.count { $0.state == .free } }
   package var position: WALPosition {
     WALPosition(use: activeIndex.flatMap { files[$0].header?.use } ?? 0, offset: offset, sequence: nextSequence)

@@ -18,7 +18,8 @@ package struct StoreIdentity: Sendable, Equatable {
   package static let secondCopy = 4096
   package static let fileByteCount = 8192
 
-  package var version: UInt32 = CacheFormat.version
+  /// The creation sets the version of a new store.
+  package var version: UInt32 = CacheFormat.firstVersion
   package var store: StoreID
   /// Counts the changes of the options; the newest intact copy wins.
   package var generation: UInt64 = 1
@@ -64,6 +65,7 @@ package struct StoreIdentity: Sendable, Equatable {
     case damaged
 
     var isValid: Bool { if case .valid = self { true } else { false } }
+    var version: UInt32? { if case .valid(let identity) = self { identity.version } else { nil } }
   }
 
   package static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
@@ -71,7 +73,7 @@ package struct StoreIdentity: Sendable, Equatable {
     let isWhole = p.u64(504) == Checksum.of(UnsafeRawBufferPointer(start: p, count: 504), seed: magic)
     // Compared before the other fields, which a later version may use otherwise. All versions have magic, version and
     // checksum in these places.
-    if isWhole, p.u32(8) > CacheFormat.version { return .newer(p.u32(8)) }
+    if isWhole, CacheFormat.isNewer(p.u32(8)) { return .newer(p.u32(8)) }
     guard isWhole, p.u32(8) > 0, let durability = Durability(rawValue: p.u8(264)),
       let policy = EvictionPolicy(rawValue: p.u8(266)),
       let styleBudgets = StyleBudgets(UnsafeRawBufferPointer(start: p + 296, count: StyleBudgets.mostBytes))
@@ -134,6 +136,9 @@ package struct StoreIdentity: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
+  /// Whether checkpoints of the store are roots of pieces. Before the first one, it may have whole checkpoints.
+  package var hasPieces: Bool { version == CacheFormat.version }
+
   /// Returns whether both identities have the same options; their generations may differ.
   package func hasSameOptions(as other: StoreIdentity) -> Bool {
     var other = other
@@ -146,7 +151,19 @@ package struct StoreIdentity: Sendable, Equatable {
 package enum CacheFormat {
   /// The most readings of the clock that a checkpoint keeps, to date the last uses of entries.
   package static let mostUseTimes = 512
-  package static let version: UInt32 = 1
+  /// The format in which stores are written: a draft of the second format (Docs/SecondFormat.md). Released builds refuse
+  /// drafts.
+  package static let version: UInt32 = 0x1002
+  /// The first format, which is read and carried over. A store keeps it if its disk has no room for the second one.
+  package static let firstVersion: UInt32 = 1
+
+  /// Whether a version is none that this library knows. Numbers of drafts are above those of finished formats.
+  static func isNewer(_ version: UInt32) -> Bool { version > firstVersion && version != CacheFormat.version }
+
+  /// The version for people.
+  package static func name(of version: UInt32) -> String {
+    version == CacheFormat.version ? "2 (draft)" : "\(version)"
+  }
   package static let smallestBudget = 1 << 20
   /// With this limit, sums of byte counts in the ledger and of a budget never overflow.
   package static let largestBudget = 1 << 60 - 1
@@ -167,4 +184,8 @@ package enum CacheFormat {
   package static let segmentsFolder = "segments"
   package static let walFolder = "wal"
   package static let checkpointsFolder = "checkpoints"
+  /// The blocks of the pieces of an index, in the folder of the checkpoints.
+  package static let areaFile = "area"
+  /// The last uses of entries, in the folder of the checkpoints.
+  package static let usesListFile = "uses"
 }

@@ -14,6 +14,7 @@ final class Closer: StorePart {
   private let forgetter: Forgetter
   private let leftovers: LeftoverChecker
   private let useHints: UseHints
+  private let useSaver: UseSaver
 
   init(
     _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
@@ -33,6 +34,7 @@ final class Closer: StorePart {
     forgetter = writes.forgetter
     self.leftovers = leftovers
     useHints = reads.useHints
+    useSaver = basics.useSaver
   }
 
   /// Ends all work in the folder and releases its lock, so that a store in the same folder may be opened. Only for a
@@ -94,6 +96,7 @@ final class Closer: StorePart {
       try? reclaimer.shrink(upkeep)
       _ = try? roomRelease.begin(upkeep)
       try writeLast(upkeep)
+      saveUses(upkeep)
       try? roomRelease.finish(upkeep)
       try gate.requireNamed()
     }
@@ -108,6 +111,13 @@ final class Closer: StorePart {
     }
     if !isClean, !isPrepared { return try syncer.makeAllDurable() }
     try checkpointer.writeCheckpoint(isClean: isClean, growsLog: false, upkeep)
+  }
+
+  private func saveUses(_ upkeep: borrowing UpkeepLock.Held) {
+    let quiet = upkeep.state.quiet
+    if quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastUses.hits || upkeep.state.uses.hasLeftOut {
+      useSaver.save(isLast: true, upkeep)
+    }
   }
 
   /// Checks the remaining leftovers if they are few and no other thread checks them, so that a short opening after a

@@ -2,11 +2,7 @@
 /// says that it is idle. This compaction evicts nothing.
 final class Maintainer: StorePart {
   let context: StoreContext
-  private let gate: WriteGate
-  private let signal: UpkeepSignal
-  private let meters: Meters
-  private let lifetimes: Lifetimes
-  private let syncer: Syncer
+  private let basics: BasicParts
   private let checkpointer: Checkpointer
   private let retirement: SegmentRetirement
   private let expirer: Expirer
@@ -23,11 +19,7 @@ final class Maintainer: StorePart {
     _ reads: ReadParts, _ writes: WriteParts, budgets: Budgets, leftovers: LeftoverChecker
   ) {
     self.context = context
-    gate = basics.gate
-    signal = basics.signal
-    meters = basics.meters
-    lifetimes = basics.lifetimes
-    syncer = basics.syncer
+    self.basics = basics
     checkpointer = checkpoints.checkpointer
     retirement = space.retirement
     expirer = space.expirer
@@ -39,6 +31,12 @@ final class Maintainer: StorePart {
     supply = writes.supply
     self.leftovers = leftovers
   }
+
+  private var gate: WriteGate { basics.gate }
+  private var signal: UpkeepSignal { basics.signal }
+  private var meters: Meters { basics.meters }
+  private var lifetimes: Lifetimes { basics.lifetimes }
+  private var syncer: Syncer { basics.syncer }
 
   /// Nanoseconds without a put after which a store counts as quiet.
   private static let quietTime: UInt64 = 3_000_000_000
@@ -123,7 +121,8 @@ final class Maintainer: StorePart {
     try? syncer.flushGently()
     if signal.wantsCheckpoint { try? checkpointer.prepareCheckpoint() }
     round { upkeep throws(StoreError) in
-      if signal.wantsCheckpoint || isRecencyOld(upkeep) {
+      if isRecencyOld(upkeep), upkeep.state.pieces != nil { basics.useSaver.save(upkeep) }
+      if signal.wantsCheckpoint || isRecencyOld(upkeep) && upkeep.state.pieces == nil {
         try checkpointer.writeCheckpoint(upkeep)
       }
     }
@@ -206,7 +205,7 @@ final class Maintainer: StorePart {
   /// Milliseconds until a checkpoint must save the uses since the last one; `Int.max` if there were none.
   private func untilRecencyIsOld(_ upkeep: borrowing UpkeepLock.Held) -> Int {
     guard hasUnsavedUses(upkeep) else { return .max }
-    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastCheckpoint.nanoseconds
+    let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastUses.nanoseconds
     return since > Maintainer.longestForgotten ? 0 : Int((Maintainer.longestForgotten - since) / 1_000_000) + 1
   }
 
@@ -220,15 +219,14 @@ final class Maintainer: StorePart {
 
   private static let longestUntilExpiry: Int64 = 600_000
 
-  /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits. Stamps are saved in
-  /// checkpoints, so one is due then.
+  /// Whether a crash would lose the stamps of about a minute of hits, also of readers' hits.
   private func isRecencyOld(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     hasUnsavedUses(upkeep) && untilRecencyIsOld(upkeep) == 0
   }
 
   private func hasUnsavedUses(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let quiet = upkeep.state.quiet
-    return policyRules.countsHits && (quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastCheckpoint.hits)
+    return policyRules.countsHits && (quiet.hasTakenUses || catalog.keys.lookups.hits != quiet.lastUses.hits)
   }
 
   /// Nanoseconds. A round of upkeep and a checkpoint fit into the rest of the minute.

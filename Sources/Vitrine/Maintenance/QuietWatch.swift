@@ -7,9 +7,11 @@ struct QuietWatch {
   private var lastStep: UInt64 = 0
   /// Calls of `compact` that are under way.
   private var compactionCount = 0
-  /// When the last checkpoint was published, and the number of hits until then.
-  private(set) var lastCheckpoint: (nanoseconds: UInt64, hits: Int)
-  /// Whether uses of readers were counted since the last checkpoint was published.
+  /// When the last checkpoint was published.
+  private var lastCheckpoint: UInt64
+  /// When uses were last saved, in a checkpoint or in the file of uses, and the number of hits until then.
+  private(set) var lastUses: (nanoseconds: UInt64, hits: Int)
+  /// Whether uses of readers were counted since uses were last saved.
   private(set) var hasTakenUses = false
   /// Nanoseconds between the last two checkpoints, and bytes of frames written between them.
   private(set) var checkpointInterval: UInt64 = .max
@@ -18,7 +20,10 @@ struct QuietWatch {
   /// The time when a put last needed spares, and the bytes put until then.
   private var lastSpares: (nanoseconds: UInt64, bytesPut: Int)?
 
-  init(_ now: UInt64) { lastCheckpoint = (now, 0) }
+  init(_ now: UInt64) {
+    lastCheckpoint = now
+    lastUses = (now, 0)
+  }
 
   /// Notes the bytes put so far. Returns for how long there was no put.
   mutating func note(bytesPut: Int, at now: UInt64) -> UInt64 {
@@ -49,13 +54,21 @@ struct QuietWatch {
   mutating func endCompaction() { compactionCount -= 1 }
 
   /// `frameByteCount` counts since the opening.
-  mutating func noteCheckpoint(at now: UInt64, hits: Int, frameByteCount: Int) {
-    checkpointInterval = now &- lastCheckpoint.nanoseconds
+  mutating func noteCheckpoint(at now: UInt64, frameByteCount: Int) {
+    checkpointInterval = now &- lastCheckpoint
     self.frameByteCount = frameByteCount - lastFrameByteCount
     lastFrameByteCount = frameByteCount
-    lastCheckpoint = (now, hits)
+    lastCheckpoint = now
+  }
+
+  /// Notes that the uses of the first `hits` hits, and of readers, are saved.
+  mutating func noteUses(at now: UInt64, hits: Int) {
+    lastUses = (now, hits)
     hasTakenUses = false
   }
+
+  /// Notes that uses could not be saved. The next attempt comes as late as after a success.
+  mutating func putOffUses(at now: UInt64) { lastUses.nanoseconds = now }
 
   /// Notes that uses of readers were counted.
   mutating func noteTakenUses() { hasTakenUses = true }

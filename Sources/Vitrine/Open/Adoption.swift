@@ -17,7 +17,17 @@ struct Adoption {
         let header = loaded.checkpoint.slots[current].header
       {
         try file.write(file.read(0..<header.leastFileByteCount), at: 0)
+        if header.isRoot, let area = loaded.files.area {
+          guard let pieces = RootBody.pieces(from: file, header: header) else {
+            throw SystemError(code: SystemError.ioError, operation: "read", path: file.path)
+          }
+          for range in pieces.flatMap(\.ranges) {
+            let start = range.start * Piece.blockByteCount
+            try area.write(area.read(start..<range.end * Piece.blockByteCount), at: start)
+          }
+        }
       }
+      try loaded.files.area?.sync()
       for slot in loaded.checkpoint.slots { try slot.file?.sync() }
       try folders.checkpoints.sync()
       // After a rebuild, the log itself tells that no earlier checkpoint counts.
@@ -30,9 +40,115 @@ struct Adoption {
   /// Makes room for the checkpoint of a rebuilt index. This comes before the new log, whose header makes each opening
   /// rebuild until that checkpoint exists. A missing checkpoint file is made later: beside a blank file, the other
   /// checkpoint would count as the newest.
-  func makeCheckpointRoom(_ checkpoints: inout CheckpointSet) throws(StoreError) {
-    let needed = loaded.index.writer.checkpointByteCount(moreSegments: 0)
-    _ = try Adoption.mend(&checkpoints, in: folders.checkpoints, needed: needed, makesMissing: false)
+  func makeCheckpointRoom(_ checkpoints: inout CheckpointSet, _ pieces: inout PieceSet?) throws(StoreError) {
+    let needed = IndexRoom.needed(
+      by: loaded.index.writer, hasPieces: pieces != nil, moreSegments: 0, areaBlocks: pieces?.blockCount ?? 0,
+      smallBase: loaded.files.smallBase)
+    _ = try Adoption.mend(
+      &checkpoints, in: folders.checkpoints, needed: needed.fileByteCount, makesMissing: false)
+    _ = try Adoption.mend(&pieces, needed: needed.blockCount)
+  }
+
+  /// Opens the area of a store with pieces, and notes the blocks that its roots name. Makes an area that is missing.
+  func openPieces(_ checkpoints: CheckpointSet) throws(StoreError) -> PieceSet? {
+    guard loaded.identity.hasPieces else {
+      // A conversion that was cut off has left it.
+      if loaded.files.area != nil { try? folders.checkpoints.remove(CacheFormat.areaFile) }
+      return nil
+    }
+    do throws(SystemError) {
+      var area = loaded.files.area
+      if area == nil {
+        area = try Creation.fresh(CacheFormat.areaFile, folders.checkpoints)
+        try folders.checkpoints.sync()
+      }
+      guard let area else { return nil }
+      let status = try area.status()
+      let roots =
+        try loaded.report.kind == .rebuilt ? [:] : pieces(ofRoots: checkpoints, areaByteCount: status.byteCount)
+      let named = roots.values.flatMap { $0.flatMap(\.ranges) }.map(\.end).max() ?? 0
+      // Blocks that a root names count, also if the file has holes. A file that is longer than any index of this budget
+      // needs counts in part.
+      let whole =
+        folders.checkpoints.promisesAllocation
+        ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
+      let blockCount = min(whole / Piece.blockByteCount, loaded.identity.byteBudget / Piece.blockByteCount)
+      var pieces = PieceSet(
+        store: loaded.identity.store, area: area, blockCount: max(blockCount, named),
+        opening: loaded.newestOpening + 1, smallBase: loaded.files.smallBase)
+      for (index, list) in roots {
+        let owed = checkpoints.slots[index].header?.owedWordCount ?? 0
+        pieces.note(list, owed: owed, root: index, isNewest: index == checkpoints.current)
+      }
+      return pieces
+    } catch {
+      throw SystemCode.isNoSpace(error.code) ? .noSpace : .system(error)
+    }
+  }
+
+  /// Takes over the file of uses of a store with pieces. After a rebuild, the recency clock has begun anew, so earlier
+  /// uses are dropped.
+  func openUses() -> UseRing? {
+    guard let uses = loaded.files.uses, loaded.identity.hasPieces else { return nil }
+    let byteCount = FoundUses.usableByteCount(uses.file, in: folders.checkpoints)
+    if loaded.report.kind == .rebuilt || byteCount < UseRing.leastBlocks * UseBlock.byteCount {
+      try? folders.checkpoints.remove(CacheFormat.usesListFile)
+      try? folders.checkpoints.sync()
+      return nil
+    }
+    return UseRing(
+      uses.file, store: loaded.identity.store, blockCount: byteCount / UseBlock.byteCount, found: uses)
+  }
+
+  /// Makes room for the index of a store that is converted. Returns false, and removes the area, if the disk is full.
+  func makeAreaRoom(_ pieces: inout PieceSet?) throws(StoreError) -> Bool {
+    // The log may be full of changes before the next checkpoint, as long as it is now.
+    let logByteCount = loaded.log.scan.files.reduce(0) { $0 + min($1.byteCount, loaded.identity.walFileByteCount) }
+    let needed = IndexRoom.needed(
+      by: loaded.index.writer, hasPieces: true,
+      journal: max(logByteCount, CacheFormat.walFileCount * CacheFormat.newWALFile) / 7,
+      areaBlocks: pieces?.blockCount ?? 0,
+      smallBase: loaded.files.smallBase)
+    _ = try Adoption.mend(&pieces, needed: needed.blockCount)
+    if let blockCount = pieces?.blockCount, blockCount >= needed.blockCount { return true }
+    do throws(SystemError) {
+      try folders.checkpoints.remove(CacheFormat.areaFile)
+    } catch {
+      throw .system(error)
+    }
+    return false
+  }
+
+  /// Reads the pieces of the roots by their places. After a rebuild, no root counts any more. A root that counts was read
+  /// before, so it must be readable now.
+  private func pieces(
+    ofRoots checkpoints: CheckpointSet, areaByteCount: Int
+  ) throws(SystemError) -> [Int: [Piece]] {
+    var roots: [Int: [Piece]] = [:]
+    for (index, slot) in checkpoints.slots.enumerated() {
+      guard let header = slot.header, header.isRoot, let file = slot.file else { continue }
+      let list = RootBody.pieces(from: file, header: header)
+      let isInArea =
+        list?.allSatisfy { $0.ranges.allSatisfy { ($0.end - 1) * Piece.blockByteCount < areaByteCount } } ?? false
+      if isInArea {
+        roots[index] = list
+      } else if index == checkpoints.current {
+        throw SystemError(code: SystemError.ioError, operation: "read", path: file.path)
+      }
+    }
+    return roots
+  }
+
+  /// Enlarges an area with too few blocks. Returns the bytes by which it has grown. On a full disk, the area stays as it
+  /// is: then puts ask for room, and a checkpoint may still fit.
+  static func mend(_ pieces: inout PieceSet?, needed: Int) throws(StoreError) -> Int {
+    guard let blockCount = pieces?.blockCount, blockCount < needed else { return 0 }
+    do throws(SystemError) {
+      return try pieces?.allocate(blockCount: needed) ?? 0
+    } catch {
+      if SystemCode.isNoSpace(error.code) { return 0 }
+      throw .system(error)
+    }
   }
 
   /// Recreates a missing checkpoint file as large as the other one, and enlarges a file with too little room. If a
@@ -182,6 +298,9 @@ struct Adoption {
       ledger.add((try? file.status().chargedByteCount(atMost: loaded.identity.walFileByteCount)) ?? 0, to: .log)
     }
     ledger.add(loaded.checkpoint.slots.reduce(0) { $0 + $1.chargedByteCount }, to: .checkpoints)
+    let area = try? loaded.files.area?.status().chargedByteCount(atMost: BlockRange.limit << 12)
+    ledger.add(loaded.files.pieces?.chargedByteCount ?? area ?? 0, to: .checkpoints)
+    ledger.add(loaded.files.uses.map { FoundUses.charge(of: $0.file) } ?? 0, to: .checkpoints)
     for case let segment? in loaded.index.writer.segments.all {
       let account = loaded.index.writer.segments[segment]
       if account.state != .retired { ledger.add(account.allocatedByteCount, to: .segments) }
@@ -229,6 +348,7 @@ extension StoreIdentity {
     if let policy = options.policy { changed.policy = policy }
     if let byteCount = options.minimumFreeBytes { changed.minimumFree = byteCount }
     if let budgets = options.styleBudgets { changed.styleBudgets = StyleBudgets(budgets) }
+    if !options.keepsFirstFormat { changed.version = CacheFormat.version }
     if changed != self { changed.generation += 1 }
     return changed
   }

@@ -41,6 +41,7 @@ struct Creation {
     identity.policy = options.policy ?? .s3fifo
     identity.minimumFree = options.minimumFreeBytes ?? 0
     identity.styleBudgets = StyleBudgets(options.styleBudgets ?? [:])
+    if !options.keepsFirstFormat { identity.version = CacheFormat.version }
 
     // All files are made before the first sync, because a file system commits new files together.
     var made: [any File] = []
@@ -53,6 +54,7 @@ struct Creation {
     for index in 0..<CacheFormat.walFileCount {
       made.append(try Creation.unsyncedLogFile(WALFileHeader.fileName(index), folders.wal))
     }
+    if identity.hasPieces { made.append(try makeArea()) }
     made.append(try makeSecondCheckpoint())
     let (checkpoint, header) = try makeFirstCheckpoint(identity)
     made.append(checkpoint)
@@ -75,25 +77,41 @@ struct Creation {
     try root.sync()
   }
 
-  private static let checkpointByteCount =
-    CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+  private var checkpointByteCount: Int {
+    options.keepsFirstFormat
+      ? CheckpointHeader.fileByteCount(keys: 0, blobs: 0, segments: 0, largeCounts: 0)
+      : CheckpointHeader.rootByteCount(segments: CatalogWriter.spareSegments, areaBlocks: Creation.areaBlocks)
+  }
+
+  private static let areaBlocks = PiecePlan.blockCount(base: 0, journal: 0)
+
+  private func makeArea() throws(SystemError) -> any File {
+    let file = try fresh(CacheFormat.areaFile, folders.checkpoints)
+    try file.allocate(byteCount: Creation.areaBlocks * Piece.blockByteCount)
+    return file
+  }
 
   private func makeSecondCheckpoint() throws(SystemError) -> any File {
     let file = try fresh(CheckpointHeader.fileName(1), folders.checkpoints)
-    try file.allocate(byteCount: Creation.checkpointByteCount)
+    try file.allocate(byteCount: checkpointByteCount)
     return file
   }
 
   /// Makes the file of the first checkpoint and writes its body, which is an empty index. Returns the header to write.
   private func makeFirstCheckpoint(_ identity: StoreIdentity) throws(SystemError) -> (any File, CheckpointHeader) {
     let file = try fresh(CheckpointHeader.fileName(0), folders.checkpoints)
-    try file.allocate(byteCount: Creation.checkpointByteCount)
+    try file.allocate(byteCount: checkpointByteCount)
     var header = CheckpointHeader(
       isClean: true, generation: 1,
       position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
       opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: firstSegment,
       identity: identity)
-    if let index = CatalogWriter(identity: identity) { try index.write(to: file, header: &header) { _ in 0 } }
+    guard let index = CatalogWriter(identity: identity) else { return (file, header) }
+    if identity.hasPieces {
+      try index.rootBody(header: &header) { _ in 0 }.write([], to: file, header: &header)
+    } else {
+      try index.write(to: file, header: &header) { _ in 0 }
+    }
     return (file, header)
   }
 
@@ -158,6 +176,7 @@ struct Creation {
           let isOwn =
             SegmentHeader.segment(ofFile: entry.name) != nil || entry.name.hasSuffix(".wal")
             || entry.name.hasSuffix(".checkpoint")
+            || [CacheFormat.areaFile, CacheFormat.usesListFile].contains(entry.name)
           if isOwn { try directory.remove(entry.name) }
         }
       }

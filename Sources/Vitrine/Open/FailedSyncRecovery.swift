@@ -83,7 +83,7 @@ final class FailedSyncRecovery: StorePart {
     _ copies: [PendingOperation], dropping gone: [(KeyHash, Location)]
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try checkpointRoom.growCheckpoints(moreKeys: copies.count)
+      try checkpointRoom.growCheckpoints(moreKeys: copies.count, moreWords: 8 * copies.count)
       dropLost(gone)
       if copies.isEmpty { return true }
       return try committer.commitByCheckpoint(copies) != nil

@@ -168,7 +168,9 @@ struct Opening {
 
   private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
     let file = try openIfReadable(CacheFormat.storeFile, root)
-    return file.map { StoreIdentity.copies(in: $0).allSatisfy(\.isValid) } ?? false
+    guard let copies = file.map({ StoreIdentity.copies(in: $0) }), copies.allSatisfy(\.isValid) else { return false }
+    // The first copy of a conversion may have the new version alone.
+    return copies.allSatisfy { $0.version == copies[0].version }
   }
 
   // MARK: Reading only
@@ -264,6 +266,7 @@ struct Opening {
     var loaded = try loader(folders, isReadOnly: false).load(
       identity: identity, rebuilding: rebuilding && !isNew)
     if isNew { loaded.report.kind = .created }
+    loaded.files.smallBase = options.smallBase
     if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
     if loaded.newestOpening >= 1 << 27 {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
@@ -289,13 +292,26 @@ struct Opening {
     try marking(lockFile) { () throws(StoreError) in
       try adoption.secureCheckpoint(&loaded.checkpoint, hasFailed: isMarked)
     }
-    if loaded.report.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint) }
+    loaded.files.pieces = try adoption.openPieces(loaded.checkpoint)
+    if loaded.files.pieces != nil, !stored.hasPieces, try !adoption.makeAreaRoom(&loaded.files.pieces) {
+      // The disk is full, so the store keeps its format for now.
+      loaded.identity.version = stored.version
+      loaded.files.pieces = nil
+    }
+    if loaded.files.pieces == nil { loaded.files.area = nil }
+    loaded.files.useRing = adoption.openUses()
+    if loaded.files.useRing == nil { loaded.files.uses = nil }
+    if loaded.report.kind == .rebuilt { try adoption.makeCheckpointRoom(&loaded.checkpoint, &loaded.files.pieces) }
     let log = try marking(lockFile) { () throws(StoreError) in try adoption.makeLog() }
     let firstSequence = Sequence.first(ofOpening: log.opening)
     let parts = parts(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try Takeover(parts, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
     if !isNew { parts.reads.useHints.takeIn(makesFile: false) }
-    if loaded.identity.isTighter(than: stored) { parts.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget) }
+    // The files of a store that was carried over may take more than before.
+    let isCarriedOver = loaded.identity.version != stored.version
+    if isCarriedOver || loaded.identity.isTighter(than: stored) {
+      parts.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget)
+    }
     parts.upkeep.budgets.enforceStyles()
     parts.upkeep.budgets.retireLargeSpares()
     let core = StoreCore(parts)

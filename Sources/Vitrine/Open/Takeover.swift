@@ -44,7 +44,7 @@ final class Takeover: StorePart {
     if isMarked { try FailedSyncRecovery(parts).rewriteUnvouchedRecords() }
     let isLogFull = commitLock.withLock { held in held.state.log.freeCount == 0 }
     if isLogFull || isMarked || isChanged || loaded.report.kind == .rebuilt || loaded.report.mayHaveLostRemovals
-      || loaded.report.droppedCount > 0 || loaded.hasDroppedPayloads
+      || loaded.report.droppedCount > 0 || loaded.report.hasDroppedPayloads
     {
       // The checkpoint does not vouch for unchecked records.
       try checkpointer.checkpoint()
@@ -111,11 +111,15 @@ final class Takeover: StorePart {
   }
 
   private func mendCheckpointFiles(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    let needed = commitLock.withLock { held in held.state.index.checkpointByteCount(moreSegments: 0) }
-    let growth = try Adoption.mend(&upkeep.state.checkpoints, in: folders.checkpoints, needed: needed)
+    let needed = commitLock.withLock { held in
+      // The changes of recovery are in no frame, or in frames of a log that was longer.
+      held.state.indexRoom(moreSegments: 0, moreWords: held.state.index.journalWords)
+    }
+    var growth = try Adoption.mend(&upkeep.state.checkpoints, in: folders.checkpoints, needed: needed.fileByteCount)
+    growth += try Adoption.mend(&upkeep.state.pieces, needed: needed.blockCount)
     commitLock.withLock { held in
       held.state.ledger.add(growth, to: .checkpoints)
-      held.state.checkpoint.set(room: upkeep.state.checkpoints.room)
+      held.state.checkpoint.set(room: upkeep.state.indexRoom)
     }
   }
 }

@@ -209,7 +209,7 @@ final class Refresher: StorePart {
     loaded.index.writer.forgetReplayed()
     try commitLock.withLock { held throws(StoreError) in
       try replaceCatalog(loaded, &follower, held)
-      held.state.checkpoint.follow(CheckpointAccount(loaded.checkpoint))
+      held.state.checkpoint.follow(CheckpointAccount(loaded.checkpoint, nil))
     }
     mappedSegments.trimMappings(upkeep)
     upkeep.state.checkpoints = loaded.checkpoint

@@ -19,19 +19,7 @@ extension CatalogWriter {
     to file: any File, header: inout CheckpointHeader, mark: (Segment) -> Int
   ) throws(SystemError) {
     let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
-    var segmentCount = 0
-    for case let segment? in segments.all where segments[segment].state != .retired {
-      segmentCount += 1
-      writer.append(UInt64(segment.slot) | UInt64(segments[segment].stream.rawValue) << 32)
-      writer.append(segment.id)
-      writer.append(UInt64(segments[segment].byteCount))
-      writer.append(segments[segment].state.code)
-      writer.append(UInt64(segments[segment].fill.tail))
-      writer.append(UInt64(segments[segment].live.units))
-      writer.append(UInt64(segments[segment].live.count))
-      writer.append(UInt64(mark(segment)))
-      writer.append(catalog.segments.firstSequence(segment.slot))
-    }
+    header.segmentCount = writeSegments(mark, writer.append)
     var keyCount = 0
     for shard in 0..<KeyTable.shardCount {
       // Only words are copied under the shard's lock, so gets do not wait for writes.
@@ -54,20 +42,46 @@ extension CatalogWriter {
       writer.append(location.bits)
       writer.append(UInt64(count))
     }
-    let readings = catalog.useTimes.readings(at: keys.clock)
-    for reading in readings {
-      writer.append(UInt64(reading.stamp))
-      writer.append(UInt64(bitPattern: reading.time))
-    }
+    header.useTimeCount = writeUseTimes(writer.append)
     try writer.finish()
-    header.segmentCount = segmentCount
     header.keyCount = keyCount
     header.blobCount = blobCount
     header.largeCountCount = contents.largeCountCount
-    header.logicalByteCount = max(0, logicalByteCount)
-    header.useTimeCount = readings.count
-    header.recency = keys.clock.now
     header.bodyWordCount = writer.wordCount
+    noteCounts(in: &header)
+  }
+
+  /// Appends the accounts of the segments. Returns the number of segments.
+  private func writeSegments(_ mark: (Segment) -> Int, _ append: (UInt64) -> Void) -> Int {
+    var segmentCount = 0
+    for case let segment? in segments.all where segments[segment].state != .retired {
+      segmentCount += 1
+      append(UInt64(segment.slot) | UInt64(segments[segment].stream.rawValue) << 32)
+      append(segment.id)
+      append(UInt64(segments[segment].byteCount))
+      append(segments[segment].state.code)
+      append(UInt64(segments[segment].fill.tail))
+      append(UInt64(segments[segment].live.units))
+      append(UInt64(segments[segment].live.count))
+      append(UInt64(mark(segment)))
+      append(catalog.segments.firstSequence(segment.slot))
+    }
+    return segmentCount
+  }
+
+  /// Appends the readings of the recency clock. Returns their number.
+  private func writeUseTimes(_ append: (UInt64) -> Void) -> Int {
+    let readings = catalog.useTimes.readings(at: keys.clock)
+    for reading in readings {
+      append(UInt64(reading.stamp))
+      append(UInt64(bitPattern: reading.time))
+    }
+    return readings.count
+  }
+
+  private func noteCounts(in header: inout CheckpointHeader) {
+    header.logicalByteCount = max(0, logicalByteCount)
+    header.recency = keys.clock.count
     header.nextSegment = nextSegment
     header.entrySums = sums.saved.map {
       CheckpointHeader.EntrySum(
@@ -75,16 +89,103 @@ extension CatalogWriter {
     }
   }
 
+  /// The words of each shard as a part would have it.
+  package func shardWords() -> [Int] {
+    var words = (0..<KeyTable.shardCount).map { 2 * keys.count(shard: $0) + contents.count(shard: $0) }
+    // The shards of the few payloads with wide counts are not known, so each shard counts its share of them.
+    let wide = contents.largeCountCount
+    if wide > 0 { for shard in words.indices { words[shard] += wide / words.count + 1 } }
+    return words
+  }
+
+  /// The words of the facts that were noted since the last draft. They may fold to fewer.
+  package var journalWords: Int { keyWriter.journal.wordCount + contentWriter.journal.wordCount }
+
+  /// Begins to note the changes of the tables, from a state that the pieces have.
+  package mutating func beginJournal() {
+    keyWriter.journal.isNoting = true
+    contentWriter.journal.isNoting = true
+  }
+
+  /// Takes the body of a root without its pieces, and fills the counts of `header`. O(segments).
+  package func rootBody(header: inout CheckpointHeader, mark: (Segment) -> Int) -> RootBody {
+    var body = RootBody()
+    header.segmentCount = writeSegments(mark) { body.segments.append($0) }
+    header.useTimeCount = writeUseTimes { body.useTimes.append($0) }
+    header.keyCount = 0
+    header.blobCount = 0
+    for shard in 0..<KeyTable.shardCount {
+      header.keyCount += keys.count(shard: shard)
+      header.blobCount += contents.count(shard: shard)
+    }
+    header.largeCountCount = contents.largeCountCount
+    noteCounts(in: &header)
+    return body
+  }
+
   /// Reads the catalog of a checkpoint; nil if any of it is damaged or contradicts itself. If the file is too short
   /// for the counts in its header, nothing is allocated.
-  package static func read(from file: any File, header: CheckpointHeader) -> CatalogWriter? {
+  /// The pieces of a root are in `area`. `clock` is the recency clock to begin with; that of the checkpoint if nil.
+  package static func read(
+    from file: any File, header: CheckpointHeader, area: (any File)? = nil, clock: UInt64? = nil
+  ) -> CatalogWriter? {
     guard let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else { return nil }
     guard var writer = CatalogWriter(identity: header.identity) else { return nil }
-    guard writer.fill(CheckpointBodyReader(file: file, header: header), header) else { return nil }
+    let body = CheckpointBodyReader(file: file, header: header)
+    guard writer.fill(body, header, area, clock ?? header.recency) else { return nil }
     return writer
   }
 
-  private mutating func fill(_ body: CheckpointBodyReader, _ header: CheckpointHeader) -> Bool {
+  private mutating func fill(
+    _ body: CheckpointBodyReader, _ header: CheckpointHeader, _ area: (any File)?, _ clock: UInt64
+  ) -> Bool {
+    guard readSegments(body, header) else { return false }
+    var counted = EntrySums.Counts(of: header.identity.styleBudgets.tags)
+    let isFilled =
+      header.isRoot ? fillFromPieces(body, header, area, clock, &counted) : fillFromBody(body, header, &counted)
+    guard isFilled, readUseTimes(body, header, clock) else { return false }
+    keys.clock.set(clock)
+    logicalByteCount = header.logicalByteCount
+    nextSegment = header.nextSegment
+    sums = EntrySums(
+      saved: header.entrySums.compactMap { saved in
+        EntrySums.Group(saved.group).map {
+          ($0, EntrySums.Sum(entryCount: saved.entryCount, byteCount: saved.byteCount))
+        }
+      })
+    sums.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
+    sums.compare(with: counted)
+    return keyCount == header.keyCount && blobCount == header.blobCount
+  }
+
+  private mutating func fillFromPieces(
+    _ body: CheckpointBodyReader, _ header: CheckpointHeader, _ area: (any File)?, _ clock: UInt64,
+    _ counted: inout EntrySums.Counts
+  ) -> Bool {
+    guard let pieces = RootBody.pieces(body, wordCount: header.pieceWordCount) else { return false }
+    if pieces.isEmpty { return true }
+    guard let area else { return false }
+    let table = catalog.segments
+    let loader = PieceLoader(area: area, store: header.identity.store, clock: clock)
+    return loader.fill(&self, from: pieces, names: { table.names($0) }, note: { counted.note($0) })
+  }
+
+  private mutating func readUseTimes(
+    _ body: CheckpointBodyReader, _ header: CheckpointHeader, _ clock: UInt64
+  ) -> Bool {
+    var readings: [UseTimes.Reading] = []
+    for _ in 0..<header.useTimeCount {
+      guard let stamp = body.next(), let time = body.next() else { return false }
+      // Bounded so that differences of times do not overflow.
+      let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
+      let rebased = RecencyClock.rebased(UInt32(truncatingIfNeeded: stamp), from: header.recency, to: clock)
+      readings.append(UseTimes.Reading(stamp: rebased, time: bounded))
+    }
+    catalog.useTimes.withLock { $0 = UseTimes(readings) }
+    return true
+  }
+
+  private mutating func readSegments(_ body: CheckpointBodyReader, _ header: CheckpointHeader) -> Bool {
     for _ in 0..<header.segmentCount {
       guard let place = body.next(), let id = body.next(), let byteCount = body.next(), let code = body.next(),
         let tail = body.next(), let liveUnits = body.next(), let liveCount = body.next(), let vouched = body.next(),
@@ -102,13 +203,18 @@ extension CatalogWriter {
       segments[segment].live = SegmentLive(units: Int(liveUnits), count: Int(liveCount))
       segments.insert(segment, vouchedUpTo: Int(vouched), firstSequence: first)
     }
-    var counted = EntrySums.Counts(of: header.identity.styleBudgets.tags)
+    return true
+  }
+
+  private mutating func fillFromBody(
+    _ body: CheckpointBodyReader, _ header: CheckpointHeader, _ counted: inout EntrySums.Counts
+  ) -> Bool {
     for shard in 0..<KeyTable.shardCount {
       guard let count = body.next(), count <= header.keyCount else { return false }
       let isWhole = keyWriter.fill(shard: shard, count: Int(count)) {
         guard let word0 = body.next(), let word1 = body.next() else { return nil }
         let slot = KeySlot(word0: word0, word1: word1).kept
-        guard names(slot.location) else { return nil }
+        guard catalog.segments.names(slot.location) else { return nil }
         counted.note(slot)
         return slot
       }
@@ -119,7 +225,7 @@ extension CatalogWriter {
     for shard in 0..<ContentTable.shardCount {
       guard let count = body.next(), count <= header.blobCount else { return false }
       let isWhole = contentWriter.fill(shard: shard, count: Int(count)) {
-        guard let word = body.next(), names(ContentTable.location(ofWord: word)) else { return nil }
+        guard let word = body.next(), catalog.segments.names(ContentTable.location(ofWord: word)) else { return nil }
         if ContentTable.hasLargeCount(word) { largeCount += 1 }
         return word
       }
@@ -131,31 +237,66 @@ extension CatalogWriter {
       guard let bits = body.next(), let count = body.next(), (4...1 << 40).contains(count) else { return false }
       contentWriter.setLargeCount(Int(count), of: Location(bits: bits & Location.mask))
     }
-    var readings: [UseTimes.Reading] = []
-    for _ in 0..<header.useTimeCount {
-      guard let stamp = body.next(), let time = body.next() else { return false }
-      // Bounded so that differences of times do not overflow.
-      let bounded = min(max(Int64(bitPattern: time), -1 << 60), 1 << 60)
-      readings.append(UseTimes.Reading(stamp: UInt32(truncatingIfNeeded: stamp), time: bounded))
-    }
-    catalog.useTimes.withLock { $0 = UseTimes(readings) }
-    keys.clock.set(header.recency)
-    logicalByteCount = header.logicalByteCount
-    nextSegment = header.nextSegment
-    sums = EntrySums(
-      saved: header.entrySums.compactMap { saved in
-        EntrySums.Group(saved.group).map {
-          ($0, EntrySums.Sum(entryCount: saved.entryCount, byteCount: saved.byteCount))
-        }
-      })
-    sums.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
-    sums.compare(with: counted)
-    return keyCount == header.keyCount && blobCount == header.blobCount
+    return true
+  }
+}
+
+extension SegmentTable {
+  /// Returns whether a location lies in a segment of the catalog.
+  fileprivate func names(_ location: Location) -> Bool {
+    location.offset >= SegmentHeader.byteCount && location.offset < plannedByteCount(location.slot)
+  }
+}
+
+/// The body of a root, without its pieces, as it was taken under the commit lock.
+package struct RootBody {
+  var segments: [UInt64] = []
+  var useTimes: [UInt64] = []
+
+  /// Writes the body with these pieces, and fills the rest of the counts of `header`.
+  package func write(_ pieces: [Piece], to file: any File, header: inout CheckpointHeader) throws(SystemError) {
+    let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
+    for word in segments { writer.append(word) }
+    for piece in pieces { piece.encode(writer.append) }
+    header.pieceWordCount = writer.wordCount - segments.count
+    for word in useTimes { writer.append(word) }
+    header.bodyWordCount = writer.wordCount
+    try writer.finish()
   }
 
-  /// Returns whether a location lies in a segment of the catalog.
-  private func names(_ location: Location) -> Bool {
-    location.offset >= SegmentHeader.byteCount && location.offset < catalog.segments.plannedByteCount(location.slot)
+  /// Reads the pieces of a root, whose segments were read. Returns nil if the words are none of a root.
+  static func pieces(_ body: CheckpointBodyReader, wordCount: Int) -> [Piece]? {
+    var pieces: [Piece] = []
+    var left = wordCount
+    while left > 0 {
+      guard
+        let piece = Piece({
+          left -= 1
+          return left < 0 ? nil : body.next()
+        })
+      else { return nil }
+      pieces.append(piece)
+    }
+    return isPlausible(pieces) ? pieces : nil
+  }
+
+  /// Whether no piece is there twice, and no block belongs to two pieces.
+  private static func isPlausible(_ pieces: [Piece]) -> Bool {
+    guard pieces.count <= CheckpointHeader.mostPieces, Set(pieces.map(\.number)).count == pieces.count else {
+      return false
+    }
+    let ranges = pieces.flatMap(\.ranges).sorted { $0.start < $1.start }
+    return zip(ranges, ranges.dropFirst()).allSatisfy { $0.end <= $1.start }
+  }
+
+  /// Reads the pieces that a root names; nil if its body is damaged.
+  package static func pieces(from file: any File, header: CheckpointHeader) -> [Piece]? {
+    guard header.isRoot, let byteCount = try? file.status().byteCount, header.leastFileByteCount <= byteCount else {
+      return nil
+    }
+    let body = CheckpointBodyReader(file: file, header: header)
+    for _ in 0..<header.segmentCount * CheckpointHeader.segmentWords where body.next() == nil { return nil }
+    return pieces(body, wordCount: header.pieceWordCount)
   }
 }
 

@@ -5,8 +5,8 @@
 /// commit lock.
 package struct CatalogWriter: ~Copyable {
   package let catalog: Catalog
-  package let keyWriter = KeyTableWriter()
-  package let contentWriter = ContentTableWriter()
+  package internal(set) var keyWriter = KeyTableWriter()
+  package internal(set) var contentWriter = ContentTableWriter()
   package var segments: SegmentAccounts
   package internal(set) var keyCount = 0
   package internal(set) var blobCount = 0

@@ -45,10 +45,12 @@ package struct CheckpointSet {
     try slots[index].noteRoom(allocated)
   }
 
-  /// Cuts the file of a slot that is not ``current``. The file holds an older state, and the next checkpoint overwrites
-  /// it. Returns the change of the bytes that the file takes.
+  /// Cuts the file of a slot. The ``current`` checkpoint keeps all of its bytes; the next one overwrites any other.
+  /// Returns the change of the bytes that the file takes.
   mutating func cut(to byteCount: Int, _ index: Int) throws(SystemError) -> Int {
-    guard index != current, let file = slots[index].file else { return 0 }
+    guard let file = slots[index].file else { return 0 }
+    let least = index == current ? slots[index].header?.leastFileByteCount ?? slots[index].room : 0
+    let byteCount = max(byteCount, roundUp(least, to: 4096))
     try file.truncate(to: byteCount)
     slots[index].room = byteCount
     return try slots[index].noteRoom(byteCount)

@@ -7,20 +7,32 @@ package struct LoadedStore {
   package var report: RecoveryReport
   /// A replay that met damage. The keys of the frames behind the damage have to be dropped.
   package var distrusted: WALReplay?
-  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired by
-  /// a frame, so a checkpoint comes first.
-  package var hasDroppedPayloads = false
   /// The log was closed cleanly at its end, so open segments may take more records.
   package var isClean = false
   package var log: LoadedLog
   /// The highest opening number found in any file.
   package var newestOpening: UInt64
   package var checkpoint: CheckpointSet
+  package var files = IndexFiles()
   /// Records that frames carry inline: the valid copies until their segments are vouched for.
   package var inline: [Location: InlineRecord]
   /// Files in `segments/` that no entry refers to.
   package var orphans: [String] = []
   package var storeFileNeedsHealing = false
+}
+
+/// The files of a loaded index beside its checkpoints.
+package struct IndexFiles {
+  /// See ``PiecePlan/smallBase``.
+  package var smallBase = PiecePlan.smallBase
+  /// The pieces, once an opening for writing has taken over a store that has them.
+  package var pieces: PieceSet?
+  /// The file with the blocks of the pieces, if there is one.
+  package var area: (any File)?
+  /// The file of uses, if there is one.
+  package var uses: FoundUses?
+  /// The file of uses, once an opening for writing has taken over a store that has pieces.
+  package var useRing: UseRing?
 }
 
 /// The work of recovery, for statistics and for messages to users.
@@ -29,6 +41,9 @@ package struct RecoveryReport {
   package var notes: [String] = []
   package var replayedCount = 0
   package var droppedCount = 0
+  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired by
+  /// a frame, so a checkpoint comes first.
+  package var hasDroppedPayloads = false
   package var mayHaveLostRemovals = false
 }
 

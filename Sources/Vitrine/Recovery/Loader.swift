@@ -37,10 +37,12 @@ package struct Loader {
     for index in checkpoints.slots.indices where checkpoints.slots[index].header?.identity.store != identity.store {
       checkpoints.leaveOut(index)
     }
+    let area = try openArea()
+    let uses = openUses(identity)
     if !rebuilding {
       for slot in checkpoints.order {
         guard let header = checkpoints.slots[slot].header, let file = checkpoints.slots[slot].file,
-          let index = readIndex(from: file, header, besideWriter)
+          let index = readIndex(from: file, header, area, uses, besideWriter)
         else { continue }
         checkpoints.use(slot)
         // Beside a writer, the log is opened as late as possible: fewer of its files were reused by then.
@@ -49,7 +51,11 @@ package struct Loader {
         if scan.isRebuilt(after: header.position.use) { break }
         let isNewest = slot == checkpoints.order.first
         let needed = NeededLog(for: slot, in: checkpoints)
-        if var loaded = replay(index, header, identity, scan, checkpoints, isNewest: isNewest, needed) {
+        if header.isRoot, identity.hasPieces, access == .readWrite { index.writer.beginJournal() }
+        if var loaded = replay(index, header, identity, scan, checkpoints, uses, isNewest: isNewest, needed) {
+          loaded.files.area = area
+          loaded.files.uses = uses
+          uses?.note(in: loaded.catalog.keys, times: loaded.catalog.useTimes, after: header.recency)
           if besideWriter != nil { try catchUp(&loaded) }
           return try finish(loaded, storeFileNeedsHealing: stored == nil || !stored!.hasSameOptions(as: identity))
         }
@@ -60,15 +66,39 @@ package struct Loader {
     var loaded = try Rebuild(folders: folders, identity: identity, scan: scan, access: access)
       .run(checkpoints: checkpoints)
     loaded.newestOpening = max(loaded.newestOpening, newestOpening(checkpoints, scan))
+    loaded.files.area = area
+    loaded.files.uses = uses
     return try finish(loaded, storeFileNeedsHealing: stored == nil)
   }
 
+  /// Opens the area, if there is one. The store works without it as long as no root counts.
+  private func openArea() throws(StoreError) -> (any File)? {
+    do throws(SystemError) {
+      return try folders.checkpoints.openFile(CacheFormat.areaFile, access)
+    } catch {
+      if error.code == SystemError.missing { return nil }
+      throw .system(error)
+    }
+  }
+
+  /// Opens the file of uses, if there is one. An opening works without it.
+  private func openUses(_ identity: StoreIdentity) -> FoundUses? {
+    guard identity.hasPieces, let file = try? folders.checkpoints.openFile(CacheFormat.usesListFile, access) else {
+      return nil
+    }
+    let byteCount = FoundUses.usableByteCount(file, in: folders.checkpoints)
+    return FoundUses(file, byteCount: min(byteCount, identity.byteBudget), store: identity.store)
+  }
+
   private func readIndex(
-    from file: any File, _ header: CheckpointHeader, _ besideWriter: WriterBeside?
+    from file: any File, _ header: CheckpointHeader, _ area: (any File)?, _ uses: FoundUses?,
+    _ besideWriter: WriterBeside?
   ) -> LoadedIndex? {
+    let clock = uses?.clock(after: header.recency) ?? header.recency
     let read =
       besideWriter == nil
-      ? CatalogWriter.read(from: file, header: header) : besideWriter?.readIndex(from: file, header)
+      ? CatalogWriter.read(from: file, header: header, area: area, clock: clock)
+      : besideWriter?.readIndex(from: file, header, area, clock: clock)
     guard let read else { return nil }
     return LoadedIndex(read)
   }
@@ -124,9 +154,9 @@ package struct Loader {
   /// Returns nil if the log lacks a part that the checkpoint needs. A rebuild then finds more.
   private func replay(
     _ index: LoadedIndex, _ header: CheckpointHeader, _ identity: StoreIdentity, _ scan: WALScan,
-    _ checkpoints: CheckpointSet, isNewest: Bool, _ needed: NeededLog
+    _ checkpoints: CheckpointSet, _ uses: FoundUses?, isNewest: Bool, _ needed: NeededLog
   ) -> LoadedStore? {
-    var target = Replaying(index: index)
+    var target = Replaying(index: index, readings: ArraySlice(uses?.readings ?? []))
     index.writer.isReplaying = true
     let replay = WALReplay.run(scan, from: header.position, isClean: header.isClean && isNewest, into: &target)
     index.writer.isReplaying = false
@@ -286,7 +316,7 @@ package struct Loader {
     let dropped = index.writer.dropEntries(slot: segment.slot, from: mapped)
     loaded.report.droppedCount += dropped.keys
     loaded.isClean = false
-    if dropped.payloads > 0 { loaded.hasDroppedPayloads = true }
+    if dropped.payloads > 0 { loaded.report.hasDroppedPayloads = true }
     if dropped.keys > 0 {
       loaded.report.notes.append("\(segment.fileName) \(problem): \(dropped.keys) entries dropped")
     }
@@ -297,6 +327,8 @@ package struct Loader {
 private struct Replaying: ReplayTarget {
   let index: LoadedIndex
   var inline: [Location: InlineRecord] = [:]
+  /// Readings of the recency clock between frames (``FoundUses/readings``).
+  var readings: ArraySlice<(sequence: UInt64, clock: UInt64)> = []
 
   func expect(changeCount: Int) { index.writer.expect(changeCount) }
 
@@ -308,6 +340,11 @@ private struct Replaying: ReplayTarget {
 
   mutating func apply(_ changes: ArraySlice<Change>, sequence: UInt64, file: WALScan.Found) -> Bool {
     for change in changes { note(change, file) }
+    let clock = index.writer.keys.clock
+    while let next = readings.first, next.sequence <= sequence {
+      if next.clock > clock.count { clock.set(next.clock) }
+      readings = readings.dropFirst()
+    }
     return index.writer.apply(changes, sequence: sequence, isChecked: false)
   }
 

@@ -101,7 +101,7 @@ package struct Rebuild {
     let gone = LoggedRemovals(scan)
     // The last uses are lost: entries are ordered by their puts instead.
     let inOrder = newest.sorted { $0.value.header.sequence < $1.value.header.sequence }
-    catalog.keys.clock.set(UInt32(truncatingIfNeeded: inOrder.count))
+    catalog.keys.clock.set(UInt64(inOrder.count))
     var originals: [[UInt8]: Digest] = [:]
     // Originals first: an entry whose automatic source is not the stored original must not return.
     for isOriginal in [true, false] {

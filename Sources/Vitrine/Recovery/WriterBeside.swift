@@ -7,11 +7,13 @@ struct WriterBeside {
   /// The largest checkpoint that is copied, about 40 million entries. The copy takes memory beside the index.
   private static let mostCopied = 1 << 30
 
-  func readIndex(from file: any File, _ header: CheckpointHeader) -> CatalogWriter? {
+  func readIndex(
+    from file: any File, _ header: CheckpointHeader, _ area: (any File)?, clock: UInt64
+  ) -> CatalogWriter? {
     guard copiesFirst, header.leastFileByteCount <= WriterBeside.mostCopied,
       let copy = try? file.copied(byteCount: header.leastFileByteCount)
-    else { return CatalogWriter.read(from: file, header: header) }
-    return CatalogWriter.read(from: MappedFile(copy, isPrivate: false), header: header)
+    else { return CatalogWriter.read(from: file, header: header, area: area, clock: clock) }
+    return CatalogWriter.read(from: MappedFile(copy, isPrivate: false), header: header, area: area, clock: clock)
   }
 }
 

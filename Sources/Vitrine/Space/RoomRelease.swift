@@ -1,10 +1,11 @@
 /// Releases disk space that the store took for speed: unused ends of open segments, spares, and long log and checkpoint
 /// files. A store that is closed or quiet then takes little more than its entries.
 ///
-/// The release has two steps, with a checkpoint between them. The first one moves the log into a short file and cuts
-/// the older checkpoint file, to which the checkpoint is written. The second one cuts the files that the checkpoint has
-/// freed. A crash at any point is harmless: cut bytes hold no records and no frames that count, and an opening measures
-/// all files.
+/// The release has two steps, with a checkpoint between them. The first step moves the log into a short file. In a store
+/// of the first format, it also cuts the older checkpoint file, to which the checkpoint is written. In a store with
+/// pieces, the checkpoint moves all pieces to the first free blocks of the area. The second step cuts the files that the
+/// checkpoint has freed. A crash at any point is harmless: cut bytes hold no valid records, frames or pieces, and
+/// an opening measures all files.
 final class RoomRelease: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -12,10 +13,11 @@ final class RoomRelease: StorePart {
   private let checkpointer: Checkpointer
   private let retirement: SegmentRetirement
   private let logSizer: LogSizer
+  private let useSaver: UseSaver
 
   init(
     _ context: StoreContext, gate: WriteGate, syncer: Syncer, checkpointer: Checkpointer,
-    retirement: SegmentRetirement, logSizer: LogSizer
+    retirement: SegmentRetirement, logSizer: LogSizer, useSaver: UseSaver
   ) {
     self.context = context
     self.gate = gate
@@ -23,6 +25,7 @@ final class RoomRelease: StorePart {
     self.checkpointer = checkpointer
     self.retirement = retirement
     self.logSizer = logSizer
+    self.useSaver = useSaver
   }
 
   /// Bytes that an open segment keeps for the next records.
@@ -31,6 +34,7 @@ final class RoomRelease: StorePart {
   /// Releases room of a store that stays open.
   func release(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard try begin(upkeep) else { return }
+    defer { upkeep.state.pieces?.isToBeCut = false }
     try checkpointer.writeCheckpoint(growsLog: false, upkeep)
     try finish(upkeep)
   }
@@ -44,6 +48,7 @@ final class RoomRelease: StorePart {
     try retireLongSpares(upkeep)
     try cutOpenSegments(upkeep)
     try logSizer.shrink(upkeep)
+    if upkeep.state.pieces != nil { return prepareCut(upkeep) || logSizer.hasLongFiles() }
     let hasLongCheckpoint = try cutOlderCheckpoint(upkeep)
     return logSizer.hasLongFiles() || hasLongCheckpoint
   }
@@ -51,7 +56,12 @@ final class RoomRelease: StorePart {
   /// Does the second step.
   func finish(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try logSizer.shrink(upkeep)
-    _ = try cutOlderCheckpoint(upkeep)
+    if upkeep.state.pieces != nil {
+      try cutPieces(upkeep)
+      useSaver.removeLongFile(upkeep)
+    } else {
+      _ = try cutOlderCheckpoint(upkeep)
+    }
   }
 
   // MARK: Segments
@@ -115,16 +125,73 @@ final class RoomRelease: StorePart {
     if byteCount != nil { try syncer.sync(segment) }
   }
 
-  // MARK: Checkpoints
+  // MARK: Index
+
+  /// The room that an index with pieces keeps; nil if its files are at most twice as long.
+  private func keptRoom(_ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held) -> IndexRoom? {
+    let kept = held.state.indexRoom(moreKeys: max(1024, held.state.index.keyCount / 4), areaBlocks: 0)
+    let isLong =
+      upkeep.state.checkpoints.room > 2 * kept.fileByteCount
+      || upkeep.state.indexRoom.blockCount > 2 * kept.blockCount
+    return isLong ? kept : nil
+  }
+
+  /// If a file of the index is too long, makes the next checkpoint move all pieces to the beginning of the area.
+  /// Returns whether a file is too long.
+  private func prepareCut(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
+    let isLong = commitLock.withLock { held in
+      guard let kept = keptRoom(upkeep, held) else { return false }
+      // From here on, puts of more keys ask for room first.
+      held.state.checkpoint.set(room: held.state.checkpoint.room.intersection(with: kept))
+      return true
+    }
+    if isLong { upkeep.state.pieces?.isToBeCut = true }
+    return isLong
+  }
+
+  /// Cuts the area behind its last piece, and then the roots. The older root is erased first, because it may name blocks
+  /// there. The roots are cut once the length of the area is durable: an opening makes roots that can name all of it.
+  private func cutPieces(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    guard upkeep.state.pieces?.isToBeCut == true else { return }
+    upkeep.state.pieces?.isToBeCut = false
+    let kept = commitLock.withLock { held -> IndexRoom? in
+      guard let kept = keptRoom(upkeep, held) else { return nil }
+      held.state.checkpoint.set(room: held.state.checkpoint.room.intersection(with: kept))
+      return kept
+    }
+    guard let kept else { return }
+    try checkpointer.eraseOlderCheckpoint(upkeep)
+    do throws(SystemError) {
+      enter(try upkeep.state.pieces?.cut(to: kept.blockCount) ?? 0)
+      try upkeep.state.pieces?.area.sync()
+      let needed = commitLock.withLock { held in
+        held.state.indexRoom(areaBlocks: upkeep.state.indexRoom.blockCount).fileByteCount
+      }
+      for index in upkeep.state.checkpoints.slots.indices where upkeep.state.checkpoints.slots[index].room > 2 * needed
+      {
+        enter(try upkeep.state.checkpoints.cut(to: needed, index))
+      }
+    } catch {
+      throw gate.writeError(error)
+    }
+    commitLock.withLock { held in held.state.checkpoint.set(room: upkeep.state.indexRoom) }
+  }
+
+  /// Enters bytes by which files of the index have grown.
+  private func enter(_ growth: Int) {
+    commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
+  }
 
   /// Cuts the older checkpoint file if it has much more room than the index needs. Returns whether a file is too long.
   private func cutOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let needed = commitLock.withLock { held -> Int? in
-      let needed = held.state.index.checkpointByteCount(moreKeys: max(1024, held.state.index.keyCount / 4))
-      guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed }) else { return nil }
+      let needed = held.state.indexRoom(moreKeys: max(1024, held.state.index.keyCount / 4))
+      guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed.fileByteCount }) else { return nil }
       // From here on, puts of more keys ask for room first.
-      held.state.checkpoint.set(room: min(held.state.checkpoint.room, needed))
-      return needed
+      var room = held.state.checkpoint.room
+      room.fileByteCount = min(room.fileByteCount, needed.fileByteCount)
+      held.state.checkpoint.set(room: room)
+      return needed.fileByteCount
     }
     guard let needed else { return false }
     do throws(SystemError) {

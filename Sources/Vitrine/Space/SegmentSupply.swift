@@ -182,12 +182,12 @@ final class SegmentSupply: StorePart {
     byteCount: Int, evicts: Bool = true, evictsOnFullDisk: Bool = true, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Segment? {
     // The checkpoint files need room for the segment's index entry too.
-    let (needed, more, isAdmitted) = commitLock.withLock { held in
-      let needed = held.state.index.checkpointByteCount()
-      let more = needed - held.state.checkpoint.room
-      return (needed, more, held.state.ledger.admits(2 * more))
+    let (needed, isThere, isAdmitted) = commitLock.withLock { held in
+      let needed = held.state.indexRoom()
+      let more = needed.byteCount(beyond: held.state.checkpoint.room)
+      return (needed, held.state.hasRoomForIndex(), held.state.ledger.admits(more))
     }
-    if more > 0 {
+    if !isThere {
       if !evicts, !isAdmitted { throw .noSpace }
       try checkpointRoom.grow(to: needed, upkeep)
     }

@@ -63,7 +63,10 @@ final class Committer: StorePart {
         case .needsLook:
           crowds = try originals.lookAtCrowds(operations)
           looks += 1
-        case .exceedsLog:
+        case .exceedsLog(let changeCount):
+          // No frame bounds the changes that the area has to take.
+          try checkpointRoom.growCheckpoints(
+            moreKeys: operations.count, moreWords: Committer.mostWords * changeCount)
           if let committed = try commitByCheckpoint(operations, crowds) { return committed }
         }
       }
@@ -105,6 +108,9 @@ final class Committer: StorePart {
     commits.noteAbandoned()
   }
 
+  /// The most words that the facts of a change take.
+  private static let mostWords = 8
+
   private enum CommitOutcome {
     case done(Committed)
     case placeAgain
@@ -113,7 +119,8 @@ final class Committer: StorePart {
     case needsEviction(EntryLimits.Excess)
     /// The entries of a URL whose original is put must be looked at.
     case needsLook
-    case exceedsLog
+    /// No log file takes a frame with so many changes.
+    case exceedsLog(Int)
   }
 
   private func commitOnce(
@@ -133,7 +140,7 @@ final class Committer: StorePart {
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity {
         held.state.log.refuse(bound)
-        return .exceedsLog
+        return .exceedsLog(changes.count)
       }
       // A commit without a change is durable once all earlier frames are.
       var sequence = held.state.log.nextSequence - 1
@@ -177,6 +184,10 @@ final class Committer: StorePart {
       guard wal != nil else { throw .readOnly }
       if try obstacle(operations, OriginalSources.mostCrowdLooks, 0, held) != nil { return nil }
       let (changes, removedCount) = changes(of: operations, crowds, held)
+      // A put of another thread may have taken the room that was made.
+      let needed = held.state.indexRoom(
+        moreKeys: operations.count, moreWords: Committer.mostWords * changes.count)
+      if !held.state.checkpoint.room.has(needed) { return nil }
       try commits.requireAccepted(changes, held)
       try commits.apply(changes, sequence: held.state.log.nextSequence, held)
       catalog.misses.note(changes, of: operations)
@@ -205,7 +216,7 @@ final class Committer: StorePart {
     {
       return .needsEviction(excess)
     }
-    return held.state.index.checkpointByteCount(moreKeys: puts) <= held.state.checkpoint.room ? nil : .needsRoomForIndex
+    return held.state.hasRoomForIndex(moreKeys: puts) ? nil : .needsRoomForIndex
   }
 
   /// Returns the changes that the operations make, and the number of keys that they remove.

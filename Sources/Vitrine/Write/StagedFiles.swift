@@ -148,7 +148,7 @@ final class StagedFiles: StorePart {
   ) throws(StoreError) {
     try gate.requireWritable()
     let (needed, isThere) = commitLock.withLock { held in
-      (held.state.index.checkpointByteCount(), held.state.index.checkpointByteCount() <= held.state.checkpoint.room)
+      (held.state.indexRoom(), held.state.hasRoomForIndex())
     }
     if !isThere { try checkpointRoom.grow(to: needed, upkeep) }
     let header = SegmentHeader(

@@ -267,7 +267,8 @@ package struct Inspection {
 
   private func expectNoUnknownFiles(_ store: CacheStore, _ world: SimulatedWorld) throws {
     let segments = store.statistics().segments.map { "segments/\($0.file)" }
-    let others = (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
+    let index = ["0.checkpoint", "1.checkpoint", "area", "uses"].map { "checkpoints/\($0)" }
+    let others = (0..<4).map { "wal/\($0).wal" } + index
     let known = Set((segments + others + Inspection.filesOfTheFolder).map { "\(RecordedStore.path)/\($0)" })
     try expectNothing(world.disk.filePaths.first { !known.contains($0) }.map { "\($0) is an unknown file" })
   }

@@ -9,6 +9,6 @@ extension CrashWorkload {
     EvictionWorkloads.trims, BudgetWorkloads.budgets, BudgetWorkloads.largeBudgets, BudgetWorkloads.giants,
     OpeningWorkloads.reopening, ThreadWorkloads.threads, OpeningWorkloads.readers, ExpiryWorkloads.ages,
     ExpiryWorkloads.shortSessions, OpeningWorkloads.repair, OpeningWorkloads.mending, UpgradeWorkloads.upgrade,
-    FailingDiskWorkloads.failedSyncs, FailingDiskWorkloads.fullDisk,
+    IndexWorkloads.pieces, FailingDiskWorkloads.failedSyncs, FailingDiskWorkloads.fullDisk,
   ]
 }

@@ -79,12 +79,12 @@ struct ScaleBenchmark {
     return (idle, try medianOpening(copy))
   }
 
-  /// Returns the nanoseconds to read the first checkpoint file, from the page cache like the openings.
+  /// Returns the nanoseconds to read the pieces of the index, from the page cache like the openings.
   private func readCheckpoints(_ path: String) -> Double {
     var times: [Double] = []
     for _ in 0..<ScaleBenchmark.rounds {
       let start = Time.monotonicNanoseconds()
-      FolderTree.readThrough(path + "/checkpoints/0.checkpoint")
+      FolderTree.readThrough(path + "/checkpoints/area")
       times.append(Double(Time.monotonicNanoseconds() - start))
     }
     return median(times)

@@ -106,7 +106,7 @@ struct StatReport {
     table.add([
       "checkpoint", statistics.lastCheckpointMilliseconds.map { Time.text(milliseconds: $0) } ?? "none yet",
     ])
-    table.add(["format", "\(statistics.formatVersion)"])
+    table.add(["format", CacheFormat.name(of: statistics.formatVersion)])
     if open.mayHaveLostRemovals || statistics.lastOpenForWriting?.mayHaveLostRemovals ?? false {
       table.add(["damage", "removed keys may have come back"])
     }

@@ -131,7 +131,8 @@ struct KillInspection {
       return "the folder takes \(used) bytes, and the ledger has \(statistics.bytesOnDisk)"
     }
     let segments = statistics.segments.map { "segments/\($0.file)" }
-    let others = (0..<4).map { "wal/\($0).wal" } + (0..<2).map { "checkpoints/\($0).checkpoint" }
+    let index = ["0.checkpoint", "1.checkpoint", "area", "uses"].map { "checkpoints/\($0)" }
+    let others = (0..<4).map { "wal/\($0).wal" } + index
     let known = Set(segments + others + ["STORE", "LOCK", "COUNTERS", "USES", "CACHEDIR.TAG"])
     return FolderTree.files(plan.store).first { !known.contains($0) }.map { "\($0) is an unknown file" }
   }

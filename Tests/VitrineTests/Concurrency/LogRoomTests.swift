@@ -35,7 +35,7 @@ import Testing
     }
     disk.onSync.withLock { handler in
       handler = { path in
-        guard path.hasPrefix("checkpoints/") else { return }
+        guard path.hasSuffix(".checkpoint") else { return }
         let isFirst = checkpoints.withLock { checkpoints in
           checkpoints += 1
           return checkpoints == 1
@@ -86,7 +86,7 @@ import Testing
     let (isAsked, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     disk.onSync.withLock { handler in
       handler = { path in
-        guard path.hasPrefix("checkpoints/") else { return }
+        guard path.hasSuffix(".checkpoint") else { return }
         let isFirst = checkpoints.withLock { checkpoints in
           checkpoints += 1
           return checkpoints == 1

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RecencyTests {
   private func table(_ stamps: [UInt32], now: UInt32) -> KeyTable {
-    let keysWriter = KeyTableWriter()
+    var keysWriter = KeyTableWriter()
     let keys = keysWriter.table
     for (index, stamp) in stamps.enumerated() {
       let hash = KeyHash(bits: UInt64(index &* 0x9E37_79B9) << 26)
@@ -14,7 +14,7 @@ import Testing
       slot.stamp = stamp
       #expect(keysWriter.insert(slot, hash) == true)
     }
-    keys.clock.set(now)
+    keys.clock.set(UInt64(now))
     return keys
   }
 
@@ -230,7 +230,7 @@ import Testing
       store.probe.steps.noteUseTime()
       world.clock.advance(3_600_000)
       world.background.run()
-      store.probe.setRecencyClock(store.probe.recencyNow &+ 1 << 30)
+      store.probe.setRecencyClock(store.probe.recencyCount + 1 << 30)
       world.background.run()
     }
     for (key, time) in truth {

@@ -9,7 +9,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private static let presents = GoldenStore.all.filter {
-    $0.version == Int(CacheFormat.version) && [.clean, .killed].contains($0.kind)
+    $0.version == Int(CacheFormat.firstVersion) && [.clean, .killed].contains($0.kind)
   }
 
   private func expectRefused(_ name: String) throws {
@@ -23,7 +23,7 @@ import Testing
       { _ = try CacheStore.open(at: path, options: StoreOptions(reads: .copied, isReadOnly: true)) },
       { _ = try CacheStore.repair(at: path) },
     ]
-    let refusal = StoreError.unsupportedFormat(found: CacheFormat.version + 1, supported: CacheFormat.version)
+    let refusal = StoreError.unsupportedFormat(found: CacheFormat.firstVersion + 1, supported: CacheFormat.version)
     for (index, opening) in openings.enumerated() {
       #expect(storeError(opening) == refusal, "\(name), opening \(index)")
     }

@@ -10,7 +10,7 @@ import Testing
       let location: Location
     }
     var random = SeededRandom(seed: seed)
-    let tableWriter = ContentTableWriter()
+    var tableWriter = ContentTableWriter()
     let table = tableWriter.table
     var model: [Blob: Int] = [:]
     var known: [Blob] = []
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func blobIsRemovedWithItsLastKey() {
-    let tableWriter = ContentTableWriter()
+    var tableWriter = ContentTableWriter()
     let table = tableWriter.table
     let hash = ContentHash(bits: 0x1234_5678_0000_0000)
     let place = Location(bits: 9)

@@ -7,7 +7,7 @@ import Testing
     KeyHash(url: UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15, styleTag: 7).stored
   }
 
-  private func enter(_ numbers: Range<Int>, in writer: borrowing KeyTableWriter, _ flags: KeySlot.Flags = .expires) {
+  private func enter(_ numbers: Range<Int>, in writer: inout KeyTableWriter, _ flags: KeySlot.Flags = .expires) {
     for number in numbers {
       let slot = KeySlot(hash(number), Location(slot: 1, offset: 64 * (number + 1)), flags)
       let isEntered = writer.insert(slot, hash(number))
@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test func dueNotesAreTakenOnceAndOthersStay() {
-    let writer = KeyTableWriter()
-    enter(0..<5000, in: writer)
+    var writer = KeyTableWriter()
+    enter(0..<5000, in: &writer)
     let index = ExpiryIndex(keys: writer.table, turn: 3)
     var random = SeededRandom(seed: 4)
     var due: [UInt64: Int64] = [:]
@@ -43,8 +43,8 @@ import Testing
   }
 
   @Test func theEarliestNoteOfAHashIsKept() {
-    let writer = KeyTableWriter()
-    enter(0..<1, in: writer)
+    var writer = KeyTableWriter()
+    enter(0..<1, in: &writer)
     let index = ExpiryIndex(keys: writer.table)
     for moment in 0..<1_000_000 { index.note(hash(0), due: Int64(1_000_000 - moment)) }
     #expect(index.count < 64)
@@ -52,8 +52,8 @@ import Testing
   }
 
   @Test func notesOfRemovedKeysAreDropped() {
-    let writer = KeyTableWriter()
-    enter(0..<1000, in: writer)
+    var writer = KeyTableWriter()
+    enter(0..<1000, in: &writer)
     let index = ExpiryIndex(keys: writer.table)
     for number in 0..<100_000 { index.note(hash(number), due: 5) }
     // 24 bytes an entry, and the minimum of each shard.
@@ -63,9 +63,9 @@ import Testing
   }
 
   @Test func entriesThatMayExpireAreNotedAsDueAtOnce() {
-    let writer = KeyTableWriter()
-    enter(0..<2000, in: writer)
-    enter(2000..<3000, in: writer, [])
+    var writer = KeyTableWriter()
+    enter(0..<2000, in: &writer)
+    enter(2000..<3000, in: &writer, [])
     for turn in 0..<70 {
       let index = ExpiryIndex(keys: writer.table, turn: turn)
       #expect(!index.isDue(at: .max - 1))

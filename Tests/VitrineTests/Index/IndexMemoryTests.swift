@@ -15,9 +15,9 @@
     /// allocation.
     @Test(.disabled(if: RandomRuns.isSanitized)) func aMillionEntriesTakeAtMost32BytesEach() async {
       await #expect(processExitsWith: .success) {
-        let keysWriter = KeyTableWriter()
+        var keysWriter = KeyTableWriter()
         let keys = keysWriter.table
-        let contentsWriter = ContentTableWriter()
+        var contentsWriter = ContentTableWriter()
         let contents = contentsWriter.table
         let before = Self.residentByteCount()
         let count = 1_000_000

@@ -196,16 +196,14 @@ import Testing
     try store.close()
   }
 
-  /// With a short log, each turn of the log would write the whole index.
-  @Test func logGrowsWithTheIndex() throws {
+  /// A turn of the log writes what has changed, so a short log suffices.
+  @Test func logStaysShortWithALargeIndex() throws {
     let store = try open()
     for index in 0..<20_000 {
       try store.put([UInt8(truncatingIfNeeded: index)], for: CacheKey("k\(index)"))
       world.clock.advance(50)
     }
-    #expect(largestLogFile >= 20_000 * 6 / 2)
-    try store.idle()
-    #expect(largestLogFile >= 20_000 * 6)
+    #expect(largestLogFile == CacheFormat.newWALFile)
     try store.close()
   }
 
@@ -265,10 +263,11 @@ import Testing
     let store = try open()
     for index in 0..<20_000 { try store.put([1], for: CacheKey("k\(index)")) }
     try store.checkpoint()
-    #expect(size("checkpoints/0.checkpoint") > 400_000)
+    #expect(size("checkpoints/area") > 400_000)
     try store.removeAll()
     try store.close()
-    #expect(size("checkpoints/0.checkpoint") < 200_000 && size("checkpoints/1.checkpoint") < 200_000)
+    #expect(size("checkpoints/area") < 200_000)
+    #expect(size("checkpoints/0.checkpoint") < 50_000 && size("checkpoints/1.checkpoint") < 50_000)
     let again = try open()
     #expect(again.count == 0 && again.statistics().lastOpen.kind == .clean)
     for index in 0..<20_000 { try again.put([1], for: CacheKey("k\(index)")) }
