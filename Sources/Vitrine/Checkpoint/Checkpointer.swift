@@ -1,9 +1,10 @@
 /// Writes and publishes checkpoints.
 ///
-/// A checkpoint *covers* every frame before `position`: its image is written under the commit lock, so it holds exactly
-/// their effect. Its header publishes it, and is written only when the log is durable up to the position (rule 4);
-/// until then the other file counts. The checkpoint vouches for the records below each segment's mark. Only a sync of
-/// records that this opening wrote or checked raises the mark.
+/// A checkpoint *covers* every frame before `position`: its content is taken under the commit lock, so it holds exactly
+/// their effect. With pieces, the content is written after the lock is released. The header publishes the checkpoint, and
+/// is written only when the log is durable up to the position (rule 4); until then the other file counts. The checkpoint
+/// vouches for the records below each segment's mark. Only a sync of records that this opening wrote or checked raises
+/// the mark.
 final class Checkpointer: StorePart {
   let context: StoreContext
   private let gate: WriteGate

@@ -19,8 +19,6 @@ package struct IndexDraft {
   let factWords: Int
   /// Whether the facts are all that counts, since the tables were emptied.
   let isOfEmptiedTables: Bool
-  /// The words of the base at that moment.
-  package let baseWords: Int
   /// The recency clock before the first shard was copied: parts have all uses until then.
   package let savedUses: UInt64
   /// The recency clock after all stamps of the draft were taken.
@@ -63,7 +61,7 @@ extension IndexDraft {
     }
     return IndexDraft(
       plan: plan, shards: shards, keyFacts: keyFacts, payloadFacts: payloadFacts, factWords: changeWords,
-      isOfEmptiedTables: isEmptied, baseWords: words.reduce(0, +), savedUses: savedUses,
+      isOfEmptiedTables: isEmptied, savedUses: savedUses,
       clock: index.keys.clock.count)
   }
 
