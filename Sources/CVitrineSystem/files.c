@@ -17,9 +17,6 @@
 #if defined(__linux__)
 #include <sys/random.h>
 #include <sys/vfs.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 #endif
 
 // SIGXFSZ kills a process that writes past RLIMIT_FSIZE. It is blocked around calls that can grow a file. On Linux, the
@@ -198,12 +195,6 @@ static void after_fork_in_child(void) {
 }
 static void install_fork_handlers(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-void vitrine_release_freed_memory(void) {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
 }
 
 uint32_t vitrine_fork_generation(void) { return __atomic_load_n(&fork_generation, __ATOMIC_RELAXED); }

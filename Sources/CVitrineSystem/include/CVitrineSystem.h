@@ -67,8 +67,6 @@ int vitrine_copy_mapped(void *target, const void *source, size_t count);
 // A number that changes in a forked child, once vitrine_lock was called in the parent.
 uint32_t vitrine_fork_generation(void);
 
-/// Returns freed memory of the allocator to the system, where the allocator has a call for it.
-void vitrine_release_freed_memory(void);
 // Takes a file's exclusive lock without waiting, and notes its descriptor. A forked child closes the noted descriptors.
 // Lock and note are one step for a fork. 0 or an errno; EWOULDBLOCK if another opening has the lock.
 int vitrine_lock(int descriptor);

@@ -79,19 +79,12 @@ final class Checkpointer: StorePart {
       releaseLog(image, held)
       return nil
     }
-    var freedByteCount = 0
     if var image {
       try publish(&image, upkeep)
       commitLock.withLock { held in releaseLog(image, held) }
-      freedByteCount = image.root?.draft.byteCount ?? 0
     }
-    // The allocator would keep it, and an index of a million entries has as much.
-    if freedByteCount > Checkpointer.mostKept { releaseFreedMemory() }
     if growsLog { try logSizer.grow(upkeep) }
   }
-
-  /// Bytes of drafts that the allocator may keep.
-  private static let mostKept = 4 << 20
 
   /// Enlarges the log after a checkpoint that was written with the commit lock held.
   func growLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) { try logSizer.grow(upkeep) }

@@ -172,9 +172,9 @@ extension CommitState {
     return (all - least) / 7
   }
 
-  /// Whether the facts since the last checkpoint exceed an eighth of the index, and 512 KiB.
+  /// Whether the facts since the last checkpoint exceed a sixteenth of the index, and 512 KiB.
   var hasLongJournal: Bool {
-    index.journalWords > max(64 << 10, (2 * index.keyCount + index.blobCount) / 8)
+    index.journalWords > max(64 << 10, (2 * index.keyCount + index.blobCount) / 16)
   }
 
   func hasRoomForIndex(moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Bool {

@@ -19,6 +19,8 @@ package final class ContentTable: @unchecked Sendable {
     var memory: PageMemory?
     var capacity: Int
     var count: Int
+    /// See ``SlotArray/growth(shard:)``.
+    let growth: Int
     let lock: RawLock
   }
 
@@ -36,7 +38,8 @@ package final class ContentTable: @unchecked Sendable {
     for index in 0..<ContentTable.shardCount {
       (shards + index).initialize(
         to: Shard(
-          slots: UnsafeMutablePointer(bitPattern: 16)!, memory: nil, capacity: 0, count: 0, lock: RawLock()))
+          slots: UnsafeMutablePointer(bitPattern: 16)!, memory: nil, capacity: 0, count: 0,
+          growth: SlotArray.growth(shard: index), lock: RawLock()))
     }
   }
 
@@ -127,9 +130,7 @@ package final class ContentTable: @unchecked Sendable {
     let shard = shards + hash.shard
     shard.pointee.lock.lock()
     defer { shard.pointee.lock.unlock() }
-    guard let place = placeOf(hash, location, shard) else { return 0 }
-    let small = Int(shard.pointee.slots[place] >> 38 & 3)
-    return small > 0 ? small : largeCount(location)
+    return userCount(hash, location, shard) ?? 0
   }
 
   func largeCount(_ location: Location) -> Int { large.withLock { $0[location] ?? 4 } }

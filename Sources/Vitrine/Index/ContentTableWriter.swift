@@ -12,14 +12,8 @@ package struct ContentTableWriter: ~Copyable {
   /// Enters a blob that `count` keys use. If the table has it already, counts them too. Returns false when memory is
   /// short.
   package mutating func insert(_ hash: ContentHash, _ location: Location, count: Int = 1) -> Bool {
-    if change(hash, location, by: count) != nil { return true }
     let isInserted = table.withShard(hash.shard) { shard in
-      let wanted = shard.pointee.count + 1
-      if wanted > shard.pointee.capacity * 85 / 100, !grow(shard, to: wanted) { return false }
-      if count > 3 { table.large.withLock { $0[location] = count } }
-      fill(ContentTable.word(hash, location, count: count), shard.pointee.slots, shard.pointee.capacity)
-      shard.pointee.count += 1
-      return true
+      table.change(hash, location, by: count, shard) != nil || table.insert(hash, location, count: count, shard)
     }
     if isInserted { journal.note(PayloadFact(hash, location, userCount: count)) }
     return isInserted
@@ -32,17 +26,6 @@ package struct ContentTableWriter: ~Copyable {
 
   /// The most users of a payload that a piece may claim.
   package static let mostUsers = 1 << 40
-
-  /// Makes the change of a fact. Returns false if memory is short, or if the payload would have fewer users than none or
-  /// more than ``mostUsers``.
-  package mutating func apply(_ fact: PayloadFact) -> Bool {
-    guard fact.userCount <= ContentTableWriter.mostUsers,
-      table.count(fact.hash, fact.location) <= ContentTableWriter.mostUsers - max(0, fact.userCount)
-    else { return false }
-    if fact.userCount > 0 { return insert(fact.hash, fact.location, count: fact.userCount) }
-    guard table.count(fact.hash, fact.location) >= -fact.userCount else { return false }
-    return change(fact.hash, fact.location, by: fact.userCount) != nil
-  }
 
   /// Counts one key less, and removes the blob with its last key. Returns the number of keys left, nil if the table
   /// does not have the blob.
@@ -71,24 +54,7 @@ package struct ContentTableWriter: ~Copyable {
   }
 
   private mutating func change(_ hash: ContentHash, _ location: Location, by difference: Int) -> Int? {
-    let left = table.withShard(hash.shard) { shard -> Int? in
-      guard let place = table.placeOf(hash, location, shard) else { return nil }
-      let word = shard.pointee.slots[place]
-      let small = Int(word >> 38 & 3)
-      let count = (small > 0 ? small : table.largeCount(location)) + difference
-      if count <= 0 {
-        remove(place, shard)
-      } else {
-        shard.pointee.slots[place] = word & ~(3 << 38) | UInt64(count > 3 ? 0 : count) << 38
-      }
-      // A dictionary access costs more than all else here, so only the few large counts pay for it.
-      if count > 3 {
-        table.large.withLock { $0[location] = count }
-      } else if small == 0 {
-        table.large.withLock { $0[location] = nil }
-      }
-      return max(count, 0)
-    }
+    let left = table.withShard(hash.shard) { shard in table.change(hash, location, by: difference, shard) }
     if left != nil { journal.note(PayloadFact(hash, location, userCount: difference)) }
     return left
   }
@@ -98,55 +64,11 @@ package struct ContentTableWriter: ~Copyable {
     let count = table.withShard(hash.shard) { shard -> Int? in
       guard let place = table.placeOf(hash, location, shard) else { return nil }
       let small = Int(shard.pointee.slots[place] >> 38 & 3)
-      remove(place, shard)
+      ContentTable.remove(place, shard)
       let large = table.large.withLock { $0.removeValue(forKey: location) }
       return small > 0 ? small : large ?? 4
     }
     if let count { journal.note(PayloadFact(hash, location, userCount: -count)) }
-  }
-
-  private func remove(_ found: Int, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
-    let slots = shard.pointee.slots
-    let capacity = shard.pointee.capacity
-    var hole = found
-    var place = found
-    while true {
-      place += 1
-      if place == capacity { place = 0 }
-      if slots[place] == 0 { break }
-      let home = ContentTable.home(ContentTable.tag(slots[place]), capacity)
-      let reaches = hole <= place ? (home <= hole || home > place) : (home <= hole && home > place)
-      if reaches {
-        slots[hole] = slots[place]
-        hole = place
-      }
-    }
-    slots[hole] = 0
-    shard.pointee.count -= 1
-  }
-
-  private func fill(_ word: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ capacity: Int) {
-    var place = ContentTable.home(ContentTable.tag(word), capacity)
-    while slots[place] != 0 {
-      place += 1
-      if place == capacity { place = 0 }
-    }
-    slots[place] = word
-  }
-
-  private func grow(_ shard: UnsafeMutablePointer<ContentTable.Shard>, to count: Int) -> Bool {
-    let wanted = max(shard.pointee.capacity * 5 / 4, count * 100 / 85 + 2)
-    guard wanted < 1 << 24, let memory = PageMemory(byteCount: wanted * 8, isAligned: false) else { return false }
-    let capacity = memory.byteCount / 8
-    let slots = memory.start.bindMemory(to: UInt64.self, capacity: capacity)
-    for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 {
-      fill(shard.pointee.slots[place], slots, capacity)
-    }
-    shard.pointee.memory?.free()
-    shard.pointee.memory = memory
-    shard.pointee.slots = slots
-    shard.pointee.capacity = capacity
-    return true
   }
 
   /// As ``KeyTableWriter/reserve(_:)``.
@@ -154,7 +76,7 @@ package struct ContentTableWriter: ~Copyable {
     for index in 0..<ContentTable.shardCount {
       table.withShard(index) { shard in
         let wanted = shard.pointee.count + count / ContentTable.shardCount * 33 / 32
-        if wanted > shard.pointee.capacity * 85 / 100 { _ = grow(shard, to: wanted) }
+        if wanted > shard.pointee.capacity * 85 / 100 { _ = ContentTable.grow(shard, to: wanted) }
       }
     }
   }
@@ -162,16 +84,83 @@ package struct ContentTableWriter: ~Copyable {
   /// Fills an empty shard with `count` words, as ``KeyTableWriter/fill(shard:count:_:)`` does.
   /// ``setLargeCount(_:of:)`` follows.
   package func fill(shard index: Int, count: Int, _ next: () -> UInt64?) -> Bool {
-    table.withShard(index) { shard in
-      if count == 0 { return true }
-      guard shard.pointee.count == 0, grow(shard, to: count * 105 / 100) else { return false }
+    fill(shard: index, room: count) { filler in
       for _ in 0..<count {
-        guard let word = next(), word != 0 else { return false }
-        fill(word, shard.pointee.slots, shard.pointee.capacity)
-        shard.pointee.count += 1
+        guard let word = next(), filler.append(word) else { return false }
       }
       return true
     }
+  }
+
+  /// As ``KeyTableWriter/fill(shard:room:_:)``.
+  @inline(__always)
+  func fill(shard index: Int, room: Int, _ body: (inout Filler) -> Bool) -> Bool {
+    table.withShard(index) { shard in
+      if shard.pointee.count > 0 { return false }
+      if room > 0, !ContentTable.grow(shard, to: room * 105 / 100) { return false }
+      var filler = Filler(table, shard)
+      return body(&filler)
+    }
+  }
+
+  /// Fills a shard, under its lock.
+  struct Filler {
+    private let table: ContentTable
+    private let shard: UnsafeMutablePointer<ContentTable.Shard>
+    /// All places from `home` up to `next` are taken.
+    private var (home, next) = (0, 0)
+
+    fileprivate init(_ table: ContentTable, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
+      (self.table, self.shard) = (table, shard)
+    }
+
+    /// Enters the word of a payload that the table does not have. Fastest in the table's order. Returns false for an
+    /// empty word, and when memory is short. ``setLargeCount(_:of:)`` follows if the word has no count.
+    @inline(__always)
+    mutating func append(_ word: UInt64) -> Bool {
+      let (count, capacity) = (shard.pointee.count, shard.pointee.capacity)
+      if word == 0 { return false }
+      if count + 1 > capacity * 85 / 100 { return grow(for: word) }
+      let slots = shard.pointee.slots
+      let home = ContentTable.home(ContentTable.tag(word), capacity)
+      var place = home
+      if home >= self.home {
+        self.home = home
+        place = max(home, next)
+      }
+      while place < capacity, slots[place] != 0 { place += 1 }
+      if place == capacity {
+        // The run goes on at the first place.
+        ContentTable.fill(word, slots, capacity)
+      } else {
+        slots[place] = word
+        next = max(next, place + 1)
+      }
+      shard.pointee.count = count + 1
+      return true
+    }
+
+    @inline(never)
+    private mutating func grow(for word: UInt64) -> Bool {
+      (home, next) = (0, 0)
+      return ContentTable.grow(shard, to: shard.pointee.count + 1) && append(word)
+    }
+
+    /// Makes the change of a fact. Returns false if memory is short, or if the payload would have fewer users than none
+    /// or more than ``ContentTableWriter/mostUsers``.
+    mutating func apply(_ fact: PayloadFact) -> Bool {
+      (home, next) = (0, 0)
+      guard fact.userCount <= ContentTableWriter.mostUsers else { return false }
+      guard let before = table.userCount(fact.hash, fact.location, shard) else {
+        return fact.userCount > 0 && table.insert(fact.hash, fact.location, count: fact.userCount, shard)
+      }
+      guard before + fact.userCount >= 0, before <= ContentTableWriter.mostUsers - max(0, fact.userCount) else {
+        return false
+      }
+      return table.change(fact.hash, fact.location, by: fact.userCount, shard) != nil
+    }
+
+    func setLargeCount(_ count: Int, of location: Location) { table.large.withLock { $0[location] = count } }
   }
 
   /// Sets the number of keys of a blob whose word says 4 or more.

@@ -15,7 +15,7 @@ package final class KeyTable: @unchecked Sendable {
 
   /// All guarded by `lock`.
   struct Shard {
-    var run = SlotArray(order: .url)
+    var run: SlotArray
     /// The entries of crowded URLs; nil if there are none.
     var crowds: CrowdedURLs?
     /// Counts changes of entries of crowded URLs.
@@ -27,6 +27,8 @@ package final class KeyTable: @unchecked Sendable {
     let lock = RawLock()
     /// Keeps neighbors on separate cache lines.
     var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+
+    init(index: Int) { run = SlotArray(order: .url, growth: SlotArray.growth(shard: index)) }
 
     var count: Int { run.count + (crowds?.count ?? 0) }
   }
@@ -42,7 +44,7 @@ package final class KeyTable: @unchecked Sendable {
 
   package init() {
     shards = .allocate(capacity: KeyTable.shardCount)
-    for index in 0..<KeyTable.shardCount { (shards + index).initialize(to: Shard()) }
+    for index in 0..<KeyTable.shardCount { (shards + index).initialize(to: Shard(index: index)) }
   }
 
   deinit {

@@ -18,13 +18,13 @@ package struct KeyTableWriter: ~Copyable {
 
   /// Enters a key that the table does not have. Returns false when memory is short.
   package mutating func insert(_ slot: KeySlot, _ hash: KeyHash) -> Bool {
-    guard table.withShard(hash.shard, { shard in insert(slot, shard) }) else { return false }
+    guard table.withShard(hash.shard, { shard in KeyTableWriter.insert(slot, shard) }) else { return false }
     journal.note(KeyFact(slot, shard: hash.shard))
     return true
   }
 
   @inline(__always)
-  private func insert(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) -> Bool {
+  private static func insert(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) -> Bool {
     let insertion = shard.pointee.run.insert(slot, most: CrowdedURLs.mostInRun)
     if case .noMemory = insertion { return false }
     if case .crowded = insertion {
@@ -37,7 +37,7 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   @inline(__always)
-  private func noteChange(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) {
+  private static func noteChange(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) {
     guard shard.pointee.crowds != nil, !slot.flags.contains(.independent) else { return }
     shard.pointee.changes += 1
     shard.pointee.crowds?.noteChange(slot.hash(shard: 0), shard.pointee.changes)
@@ -54,13 +54,56 @@ package struct KeyTableWriter: ~Copyable {
   /// Fills an empty shard with `count` entries; fastest if they come in the table's order. Returns false when
   /// `next` returns nil early, or memory is short.
   package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {
-    table.withShard(index) { shard in
-      if count == 0 { return true }
-      guard shard.pointee.count == 0, shard.pointee.run.grow(to: count * 105 / 100) else { return false }
+    fill(shard: index, room: count) { filler in
       for _ in 0..<count {
-        guard let slot = next(), !slot.isEmpty, insert(slot, shard) else { return false }
+        guard let slot = next(), filler.append(slot) else { return false }
       }
       return true
+    }
+  }
+
+  /// Fills an empty shard, with room for `room` entries from the start. `body` runs under the shard's lock. Returns
+  /// false if `body` does, or if memory is short. The journal notes nothing.
+  @inline(__always)
+  func fill(shard index: Int, room: Int, _ body: (inout Filler) -> Bool) -> Bool {
+    table.withShard(index) { shard in
+      if shard.pointee.count > 0 { return false }
+      if room > 0, !shard.pointee.run.grow(to: room * 105 / 100) { return false }
+      var filler = Filler(shard)
+      return body(&filler)
+    }
+  }
+
+  /// Fills a shard, under its lock.
+  struct Filler {
+    private let shard: UnsafeMutablePointer<KeyTable.Shard>
+    private var cursor = SlotArray.Cursor()
+
+    fileprivate init(_ shard: UnsafeMutablePointer<KeyTable.Shard>) {
+      self.shard = shard
+    }
+
+    /// Enters a key that the table does not have. Fastest in the table's order. Returns false for an empty slot, and when
+    /// memory is short.
+    @inline(__always)
+    mutating func append(_ slot: KeySlot) -> Bool {
+      if slot.isEmpty { return false }
+      if shard.pointee.run.append(slot, most: CrowdedURLs.mostInRun, &cursor) { return true }
+      return insert(slot)
+    }
+
+    /// As ``append(_:)``, in any order.
+    @inline(never)
+    mutating func insert(_ slot: KeySlot) -> Bool {
+      if slot.isEmpty { return false }
+      cursor = SlotArray.Cursor()
+      return KeyTableWriter.insert(slot, shard)
+    }
+
+    /// Removes an entry. Returns false if it is absent.
+    mutating func remove(_ hash: KeyHash, _ location: Location) -> Bool {
+      cursor = SlotArray.Cursor()
+      return KeyTableWriter.remove(hash, location, shard)
     }
   }
 
@@ -71,7 +114,7 @@ package struct KeyTableWriter: ~Copyable {
       let uses = found.pointee.uses
       found.pointee = new
       if table.countsUses { found.pointee.uses = uses + 1 }
-      noteChange(new, shard)
+      KeyTableWriter.noteChange(new, shard)
       return found.pointee
     }
     guard let slot else { return false }
@@ -90,7 +133,7 @@ package struct KeyTableWriter: ~Copyable {
     let slot = table.withShard(hash.shard) { shard -> KeySlot? in
       guard let found = table.slot(of: hash, location, shard) else { return nil }
       found.pointee.word0 = found.pointee.word0 & ~Location.mask | copy.bits
-      noteChange(found.pointee, shard)
+      KeyTableWriter.noteChange(found.pointee, shard)
       return found.pointee
     }
     guard let slot else { return false }
@@ -101,19 +144,23 @@ package struct KeyTableWriter: ~Copyable {
 
   /// Removes an entry. Returns false if it is absent.
   package mutating func remove(_ hash: KeyHash, _ location: Location) -> Bool {
-    let isRemoved = table.withShard(hash.shard) { shard in
-      if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
-        shard.pointee.run.remove(at: place)
-        return true
-      }
-      guard let crowds = shard.pointee.crowds, crowds.remove(hash, where: { $0.location == location }) else {
-        return false
-      }
-      if crowds.isEmpty { shard.pointee.crowds = nil }
-      return true
-    }
+    let isRemoved = table.withShard(hash.shard) { shard in KeyTableWriter.remove(hash, location, shard) }
     if isRemoved { noteGone(hash, location) }
     return isRemoved
+  }
+
+  private static func remove(
+    _ hash: KeyHash, _ location: Location, _ shard: UnsafeMutablePointer<KeyTable.Shard>
+  ) -> Bool {
+    if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
+      shard.pointee.run.remove(at: place)
+      return true
+    }
+    guard let crowds = shard.pointee.crowds, crowds.remove(hash, where: { $0.location == location }) else {
+      return false
+    }
+    if crowds.isEmpty { shard.pointee.crowds = nil }
+    return true
   }
 
   /// Gives every entry another location and flags, at its place in the table. Only for a table without readers.

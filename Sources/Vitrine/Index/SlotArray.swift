@@ -1,5 +1,5 @@
-/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by a quarter, so an array
-/// is 68 % to 85 % full and an entry takes 19 to 24 bytes. Deleting shifts the run back, so there are no tombstones
+/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by an eighth, so an array
+/// is 75 % to 85 % full and an entry takes 19 to 21 bytes. Deleting shifts the run back, so there are no tombstones
 /// (Knuth, TAOCP 3, 6.4, algorithm R).
 ///
 /// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when
@@ -18,12 +18,18 @@ struct SlotArray {
   private(set) var capacity = 0
   private(set) var count = 0
   private let order: Order
+  /// By how many 512ths the array grows.
+  private let growth: Int
 
-  init(order: Order) { self.order = order }
+  init(order: Order, growth: Int = 64) { (self.order, self.growth) = (order, growth) }
+
+  /// Returns the growth of one of 64 arrays, an eighth on average. No two grow alike, so they do not all grow at the same
+  /// time, and their memory follows the number of entries.
+  static func growth(shard: Int) -> Int { 32 + shard }
 
   mutating func free() {
     memory?.free()
-    self = SlotArray(order: order)
+    self = SlotArray(order: order, growth: growth)
   }
 
   // MARK: Places
@@ -97,13 +103,39 @@ struct SlotArray {
     return true
   }
 
+  /// Between appended entries: all places from `home` up to `next` are taken.
+  struct Cursor {
+    fileprivate var home = 0
+    fileprivate var next = 0
+  }
+
+  /// Enters an entry behind those appended before. Entries in the order of their homes pass no run again. Returns false
+  /// without a change if the array has to grow, or if `most` or more entries lie between the home and the next empty
+  /// place. Then ``insert(_:most:)`` and a new cursor follow.
+  @inline(__always)
+  mutating func append(_ slot: KeySlot, most: Int, _ cursor: inout Cursor) -> Bool {
+    if count + 1 > capacity * 85 / 100 { return false }
+    let home = home(of: slot)
+    var place = home
+    if home >= cursor.home {
+      cursor.home = home
+      place = max(home, cursor.next)
+    }
+    while place < capacity, !slots[place].isEmpty { place += 1 }
+    if place == capacity || place - home >= most { return false }
+    slots[place] = slot
+    count += 1
+    cursor.next = max(cursor.next, place + 1)
+    return true
+  }
+
   /// Grows the array to hold `count` entries in all. Returns false when memory is short.
   mutating func grow(to count: Int) -> Bool {
-    let wanted = max(capacity * 5 / 4, count * 100 / 85 + 2)
+    let wanted = max(capacity + capacity * growth / 512, count * 100 / 85 + 2)
     guard wanted < SlotArray.mostPlaces,
-      let memory = PageMemory(byteCount: wanted * 16, isAligned: false, isExact: order == .style)
+      let memory = PageMemory(byteCount: wanted * 16, isAligned: false, isExact: order == .style, isUsedWhole: true)
     else { return false }
-    var grown = SlotArray(order: order)
+    var grown = SlotArray(order: order, growth: growth)
     grown.memory = memory
     grown.capacity = memory.byteCount / 16
     grown.slots = memory.start.bindMemory(to: KeySlot.self, capacity: grown.capacity)

@@ -110,60 +110,133 @@ package struct PayloadFact: Sendable, Equatable {
   }
 }
 
-/// A change of a table, as a delta has it.
+/// A change of a table, which a delta has as words.
 package protocol Fact: Sendable {
-  /// The words of 64 bits that it takes in a delta.
-  var wordCount: Int { get }
+  var shard: Int { get }
+  /// Appends the words that a delta has of it.
+  func encode(_ append: (UInt64) -> Void)
+  /// Returns nil at the end of the words, and for words that no writer leaves.
+  init?(shard: Int, _ next: () -> UInt64?)
 }
 
 extension KeyFact: Fact {
-  package var wordCount: Int { 2 }
+  /// The bit of a flag that no piece keeps: the entry is gone.
+  private static let gone = KeySlot.Flags.checked.rawValue << 38
+
+  @inline(__always)
+  package func encode(_ append: (UInt64) -> Void) {
+    let kept = slot.kept
+    append(isGone ? kept.word0 & ~(0x3FF << 38) | KeyFact.gone : kept.word0)
+    append(isGone ? kept.word1 & 0xFFFF_FFFF : kept.word1)
+  }
+
+  @inline(__always)
+  package init?(shard: Int, _ next: () -> UInt64?) {
+    guard let word0 = next(), let word1 = next() else { return nil }
+    self.init(
+      KeySlot(word0: word0, word1: word1).kept, shard: shard, isGone: word0 & KeyFact.gone != 0)
+  }
 }
 
 extension PayloadFact: Fact {
-  /// More or fewer than one user takes a second word.
-  package var wordCount: Int { userCount.magnitude == 1 ? 1 : 2 }
+  package var shard: Int { hash.shard }
+
+  // The word has the location, two bits, and the tag. 1 stands for one user more and 2 for one user less. 0: the next
+  // word has the number.
+
+  @inline(__always)
+  package func encode(_ append: (UInt64) -> Void) {
+    assert(userCount != 0, "a change of no users")
+    let bits: UInt64 = userCount == 1 ? 1 : userCount == -1 ? 2 : 0
+    append(location.bits | bits << 38 | hash.tag << 40)
+    if bits == 0 { append(UInt64(bitPattern: Int64(userCount))) }
+  }
+
+  @inline(__always)
+  package init?(shard: Int, _ next: () -> UInt64?) {
+    guard let word = next(), case let bits = word >> 38 & 3, bits != 3 else { return nil }
+    var count = bits == 1 ? 1 : -1
+    if bits == 0 {
+      guard let wide = next(), case let value = Int(truncatingIfNeeded: Int64(bitPattern: wide)),
+        (2...ContentTableWriter.mostUsers).contains(Int(clamping: value.magnitude))
+      else { return nil }
+      count = value
+    }
+    self.init(ContentTable.hash(ofWord: word, shard: shard), ContentTable.location(ofWord: word), userCount: count)
+  }
+
+  /// Whether it takes a second word.
+  package var isWide: Bool { userCount.magnitude != 1 }
+}
+
+/// The facts of a table as words, by shard: the smallest form. A copy shares the words.
+package struct FactWords<Element: Fact>: Sendable {
+  private let shards = (0..<KeyTable.shardCount).map { _ in WordList() }
+  package private(set) var wordCount = 0
+
+  package init() {}
+
+  package subscript(shard: Int) -> WordList { shards[shard] }
+
+  @inline(__always)
+  package mutating func append(_ fact: Element) {
+    let words = shards[fact.shard]
+    let before = words.count
+    fact.encode(words.append)
+    wordCount += words.count - before
+  }
+
+  package mutating func append(_ more: FactWords) {
+    for (words, more) in zip(shards, more.shards) { words.append(more) }
+    wordCount += more.wordCount
+  }
+
+  /// Returns the facts of a shard, in the order in which they were appended.
+  package func facts(shard: Int) -> [Element] {
+    var facts: [Element] = []
+    facts.reserveCapacity(shards[shard].count)
+    var words = shards[shard].makeIterator()
+    while let fact = Element(shard: shard, { words.next() }) { facts.append(fact) }
+    return facts
+  }
 }
 
 /// The facts that a table's writer has noted since they were last taken.
 package struct FactJournal<Element: Fact>: Sendable {
   /// Whether changes are noted. An index without pieces on the disk notes none.
   package var isNoting = false
-  package private(set) var facts: [Element] = []
-  /// The words of the facts in a delta. Folded, they may take fewer.
-  package private(set) var wordCount = 0
+  private var words = FactWords<Element>()
   /// Whether the table was emptied: no fact and no piece from before counts.
   package private(set) var isOfEmptiedTable = false
 
+  /// The words of the facts in a delta. Folded, they may take fewer.
+  package var wordCount: Int { words.wordCount }
+
   @inline(__always)
   mutating func note(_ fact: @autoclosure () -> Element) {
-    guard isNoting else { return }
-    let fact = fact()
-    facts.append(fact)
-    wordCount += fact.wordCount
+    if isNoting { words.append(fact()) }
   }
 
   /// Returns the facts, and begins anew.
-  package mutating func take() -> [Element] {
-    let taken = facts
-    facts = []
-    wordCount = 0
+  package mutating func take() -> FactWords<Element> {
+    let taken = words
+    words = FactWords()
     isOfEmptiedTable = false
     return taken
   }
 
   /// Puts facts back that were taken and not written. They come before those noted since.
-  package mutating func putBack(_ taken: [Element], isOfEmptiedTable wasEmptied: Bool) {
+  package mutating func putBack(_ taken: FactWords<Element>, isOfEmptiedTable wasEmptied: Bool) {
     if isOfEmptiedTable { return }
-    facts = taken + facts
-    wordCount = facts.reduce(0) { $0 + $1.wordCount }
+    let later = words
+    words = taken
+    words.append(later)
     isOfEmptiedTable = wasEmptied
   }
 
   /// Forgets all facts, since the table is empty.
   mutating func forget() {
-    facts = []
-    wordCount = 0
+    words = FactWords()
     isOfEmptiedTable = true
   }
 }

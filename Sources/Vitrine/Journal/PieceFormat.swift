@@ -104,98 +104,118 @@ package final class PieceWriter {
   private let area: any File
   private let store: StoreID
   private let piece: Piece
-  private let buffer = ByteBuffer(capacity: mostBlocks * Piece.blockByteCount)
-  /// The blocks that are in the buffer whole, and the index of the first one in the piece.
-  private var blocksInBuffer = 0
-  private var firstInBuffer = 0
-  private var blockStart = 0
+  /// Straight from the system: the general allocator would keep parts of it between the pieces of a checkpoint.
+  private let memory: PageMemory
+  private let words: UnsafeMutablePointer<UInt64>
+  private let mostBlocks: Int
+  /// Where the next word goes, and the words of blocks that are whole.
+  @exclusivity(unchecked) private var position = PieceWriter.headerWords
+  @exclusivity(unchecked) private var wholeWords = 0
+  /// The blocks that were written.
+  private var blocksWritten = 0
   private var cursor: BlockCursor
-  private var wordCount = 0
   /// The first write that failed; later words are not written.
   private var failure: SystemError?
 
-  package init(area: any File, store: StoreID, piece: Piece) {
+  private static let headerWords = Piece.blockHeaderByteCount / 8
+  private static let wordsOfBlock = Piece.blockByteCount / 8
+
+  package init(area: any File, store: StoreID, piece: Piece) throws(SystemError) {
     self.area = area
     self.store = store
     self.piece = piece
     cursor = BlockCursor(piece.ranges)
-    buffer.pad(to: Piece.blockHeaderByteCount)
+    mostBlocks = min(PieceWriter.mostBlocks, piece.blockCount)
+    guard let memory = PageMemory(byteCount: mostBlocks * Piece.blockByteCount) else {
+      throw SystemError(code: SystemError.noMemory, operation: "write the index", path: area.path)
+    }
+    self.memory = memory
+    words = memory.start.bindMemory(to: UInt64.self, capacity: memory.byteCount / 8)
   }
 
+  deinit { memory.free() }
+
+  @inline(__always)
   package func append(_ word: UInt64) {
-    buffer.append(word)
-    wordCount += 1
-    if buffer.count - blockStart == Piece.blockByteCount { endBlock() }
+    words[position] = word
+    position += 1
+    if position - wholeWords == PieceWriter.wordsOfBlock { endBlock() }
   }
 
   /// Writes the rest. The words appended must be as many as the piece has.
   package func finish() throws(SystemError) {
-    precondition(wordCount == piece.wordCount, "the blocks were taken for another number of words")
-    if buffer.count - blockStart > Piece.blockHeaderByteCount { endBlock() }
-    writeBuffer()
+    let inBlock = position - wholeWords - PieceWriter.headerWords
+    let whole = (blocksWritten + wholeWords / PieceWriter.wordsOfBlock) * Piece.wordsPerBlock
+    precondition(whole + inBlock == piece.wordCount, "the blocks were taken for another number of words")
+    if inBlock > 0 { endBlock() }
+    writeBlocks()
     if let failure { throw failure }
   }
 
   private func endBlock() {
-    let index = firstInBuffer + blocksInBuffer
-    buffer.set(UInt32(truncatingIfNeeded: index), at: blockStart + 8)
-    buffer.set(UInt32((buffer.count - blockStart - Piece.blockHeaderByteCount) / 8), at: blockStart + 12)
-    let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[(blockStart + 8)...])
-    buffer.set(Checksum.of(bytes, seed: piece.seed(store, index)), at: blockStart)
-    blocksInBuffer += 1
-    if blocksInBuffer == PieceWriter.mostBlocks { writeBuffer() }
-    blockStart = buffer.count
-    buffer.pad(to: blockStart + Piece.blockHeaderByteCount)
+    let index = blocksWritten + wholeWords / PieceWriter.wordsOfBlock
+    let count = position - wholeWords - PieceWriter.headerWords
+    let block = words + wholeWords
+    block[1] = UInt64(UInt32(truncatingIfNeeded: index)) | UInt64(count) << 32
+    let bytes = UnsafeRawBufferPointer(start: block + 1, count: (count + 1) * 8)
+    block[0] = Checksum.of(bytes, seed: piece.seed(store, index))
+    // Only the last block of a piece ends with its last word.
+    wholeWords += PieceWriter.wordsOfBlock
+    if wholeWords / PieceWriter.wordsOfBlock == mostBlocks {
+      writeBlocks()
+    } else {
+      position = wholeWords + PieceWriter.headerWords
+    }
   }
 
-  private func writeBuffer() {
+  private func writeBlocks() {
+    let count = wholeWords / PieceWriter.wordsOfBlock
     var written = 0
-    while written < blocksInBuffer, failure == nil {
-      let range = cursor.next(atMost: blocksInBuffer - written)
-      let start = written * Piece.blockByteCount
-      // The last block of a piece ends with its last word.
-      let end = min(start + range.count * Piece.blockByteCount, buffer.count)
+    while written < count, failure == nil {
+      let range = cursor.next(atMost: count - written)
+      let isLast = blocksWritten + written + range.count == piece.blockCount
+      let spare = isLast ? (piece.blockCount * Piece.wordsPerBlock - piece.wordCount) * 8 : 0
+      let start = words + written * PieceWriter.wordsOfBlock
       do throws(SystemError) {
         try area.write(
-          UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<end]), at: range.start * Piece.blockByteCount)
+          UnsafeRawBufferPointer(start: start, count: range.count * Piece.blockByteCount - spare),
+          at: range.start * Piece.blockByteCount)
       } catch {
         failure = error
       }
       written += range.count
     }
-    firstInBuffer += blocksInBuffer
-    blocksInBuffer = 0
-    buffer.removeAll()
-    blockStart = 0
+    blocksWritten += count
+    wholeWords = 0
+    position = PieceWriter.headerWords
   }
 }
 
 /// Reads the words of a piece in order. Each block is checked before its first word is returned.
 package final class PieceReader {
-  private static let mostBlocks = 64
+  private static let wordsOfBlock = Piece.blockByteCount / 8
   private let area: any File
   private let store: StoreID
   private let piece: Piece
-  private let memory: UnsafeMutableRawBufferPointer
+  /// Blocks as they are read. Their words are then moved together.
+  private let memory: UnsafeMutablePointer<UInt64>
+  private let mostBlocks: Int
   private var cursor: BlockCursor
-  /// The blocks in memory: the index of the first one in the piece, their number, and the present one among them.
-  private var firstInMemory = 0
-  private var blocksInMemory = 0
-  private var block = 0
-  private var word = 0
-  private var wordsInBlock = 0
-  private var wordsLeft: Int
+  private var blocksRead = 0
+  /// The words in memory that were not returned yet.
+  @exclusivity(unchecked) private var position = 0
+  @exclusivity(unchecked) private var end = 0
   /// Set if a block could not be read.
   package private(set) var failure: SystemError?
 
-  package init(area: any File, store: StoreID, piece: Piece) {
+  /// Reads at most `mostBlocks` blocks at a time, and takes as much memory.
+  package init(area: any File, store: StoreID, piece: Piece, mostBlocks: Int = 64) {
     self.area = area
     self.store = store
     self.piece = piece
+    self.mostBlocks = min(piece.blockCount, mostBlocks)
     cursor = BlockCursor(piece.ranges)
-    wordsLeft = piece.wordCount
-    memory = .allocate(
-      byteCount: min(piece.blockCount, PieceReader.mostBlocks) * Piece.blockByteCount, alignment: 4096)
+    memory = .allocate(capacity: self.mostBlocks * PieceReader.wordsOfBlock)
   }
 
   deinit { memory.deallocate() }
@@ -203,56 +223,89 @@ package final class PieceReader {
   /// Returns the next word; nil at the end, and in a damaged block.
   @inline(__always)
   package func next() -> UInt64? {
-    if word == wordsInBlock, !nextBlock() { return nil }
-    defer { word += 1 }
-    return UnsafeRawPointer(memory.baseAddress!).u64(
-      block * Piece.blockByteCount + Piece.blockHeaderByteCount + word * 8)
+    if position == end, !load() { return nil }
+    defer { position += 1 }
+    return memory[position]
   }
 
-  private func nextBlock() -> Bool {
-    if wordsLeft == 0 { return false }
-    block += 1
-    if block >= blocksInMemory, !load() { return false }
-    let index = firstInMemory + block
-    let expected = min(wordsLeft, Piece.wordsPerBlock)
-    let p = UnsafeRawPointer(memory.baseAddress!) + block * Piece.blockByteCount
-    let bytes = UnsafeRawBufferPointer(start: p + 8, count: Piece.blockHeaderByteCount - 8 + expected * 8)
-    guard p.u32(8) == UInt32(truncatingIfNeeded: index), Int(p.u32(12)) == expected,
-      p.u64(0) == Checksum.of(bytes, seed: piece.seed(store, index))
-    else {
-      wordsLeft = 0
-      return false
+  /// Returns at most `count` words that follow, as a multiple of `unit` (1 or 2). They are valid until the next call.
+  /// Returns nil at the end, and in a damaged block.
+  @inline(__always)
+  package func words(atMost count: Int, unit: Int) -> UnsafeBufferPointer<UInt64>? {
+    if end - position < unit, !load() { return nil }
+    let taken = min(count, (end - position) / unit * unit)
+    if taken == 0 { return nil }
+    defer { position += taken }
+    return UnsafeBufferPointer(start: memory + position, count: taken)
+  }
+
+  /// Passes words. Returns false at the end, and in a damaged block.
+  func skip(_ count: Int) -> Bool {
+    var left = count
+    while left > 0 {
+      guard let words = words(atMost: left, unit: 1) else { return false }
+      left -= words.count
     }
-    word = 0
-    wordsInBlock = expected
-    wordsLeft -= expected
     return true
   }
 
+  /// Reads and checks the next blocks. At most one word may be left in memory; it stays in front of the new ones.
   private func load() -> Bool {
-    firstInMemory += blocksInMemory
-    let count = min(PieceReader.mostBlocks, piece.blockCount - firstInMemory)
-    blocksInMemory = 0
-    block = 0
-    while blocksInMemory < count {
-      let range = cursor.next(atMost: count - blocksInMemory)
-      let start = blocksInMemory * Piece.blockByteCount
-      let isLast = firstInMemory + blocksInMemory + range.count == piece.blockCount
+    let left = position < end ? memory[position] : nil
+    let header = Piece.blockHeaderByteCount / 8
+    let count = min(mostBlocks, piece.blockCount - blocksRead)
+    guard count > 0, read(count) else {
+      (position, end, blocksRead) = (0, 0, piece.blockCount)
+      return false
+    }
+    end = header
+    for block in 0..<count {
+      let start = block * PieceReader.wordsOfBlock
+      guard let words = wordCount(ofBlock: blocksRead + block, at: memory + start) else {
+        (position, end, blocksRead) = (0, 0, piece.blockCount)
+        return false
+      }
+      if block > 0 { (memory + end).update(from: memory + start + header, count: words) }
+      end += words
+    }
+    blocksRead += count
+    position = header
+    if let left {
+      position -= 1
+      memory[position] = left
+    }
+    return true
+  }
+
+  /// Returns the words of a block; nil if it is damaged, or none of this piece.
+  private func wordCount(ofBlock index: Int, at start: UnsafePointer<UInt64>) -> Int? {
+    let expected = min(piece.wordCount - index * Piece.wordsPerBlock, Piece.wordsPerBlock)
+    let p = UnsafeRawPointer(start)
+    let bytes = UnsafeRawBufferPointer(start: p + 8, count: Piece.blockHeaderByteCount - 8 + expected * 8)
+    guard p.u32(8) == UInt32(truncatingIfNeeded: index), Int(p.u32(12)) == expected,
+      p.u64(0) == Checksum.of(bytes, seed: piece.seed(store, index))
+    else { return nil }
+    return expected
+  }
+
+  private func read(_ count: Int) -> Bool {
+    let memory = UnsafeMutableRawBufferPointer(start: memory, count: mostBlocks * Piece.blockByteCount)
+    var done = 0
+    while done < count {
+      let range = cursor.next(atMost: count - done)
+      let start = done * Piece.blockByteCount
+      let isLast = blocksRead + done + range.count == piece.blockCount
       // The file may end with the last word of its last piece.
       let spare = isLast ? (piece.blockCount * Piece.wordsPerBlock - piece.wordCount) * 8 : 0
       let buffer = UnsafeMutableRawBufferPointer(
         rebasing: memory[start..<start + range.count * Piece.blockByteCount - spare])
       do throws(SystemError) {
-        guard try area.read(into: buffer, at: range.start * Piece.blockByteCount) == buffer.count else {
-          wordsLeft = 0
-          return false
-        }
+        guard try area.read(into: buffer, at: range.start * Piece.blockByteCount) == buffer.count else { return false }
       } catch {
         failure = error
-        wordsLeft = 0
         return false
       }
-      blocksInMemory += range.count
+      done += range.count
     }
     return true
   }

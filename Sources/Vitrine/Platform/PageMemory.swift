@@ -43,7 +43,9 @@ package struct PageMemory: @unchecked Sendable {
 
   /// Allocates memory. Returns nil if none is left. `isAligned`: the memory begins on a page, like that of a mapped
   /// file. `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
-  package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false) {
+  /// `isUsedWhole`: all pages will be used at once. The system then provides them together, instead of one at each first
+  /// read and again at each first write.
+  package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false, isUsedWhole: Bool = false) {
     let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
     self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)
     isMapped = isAligned || self.byteCount > PageMemory.largestAllocated
@@ -53,7 +55,7 @@ package struct PageMemory: @unchecked Sendable {
       return
     }
     #if os(Linux)
-      let flags = MAP_PRIVATE | MAP_ANONYMOUS | Int32(MAP_NORESERVE)
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | Int32(MAP_NORESERVE) | (isUsedWhole ? Int32(MAP_POPULATE) : 0)
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif

@@ -13,9 +13,6 @@ func currentProcessID() -> Int32 { getpid() }
 /// Returns whether a process with this id exists.
 func isRunning(_ processID: Int32) -> Bool { processID > 0 && (kill(processID, 0) == 0 || errno == EPERM) }
 
-/// Returns freed memory of the allocator to the system. Takes up to some milliseconds for each 100 MiB.
-func releaseFreedMemory() { vitrine_release_freed_memory() }
-
 /// Tells a forked child from the process that made the value.
 struct ForkGuard: Sendable {
   private let generation = vitrine_fork_generation()

@@ -166,7 +166,8 @@ extension CatalogWriter {
     if pieces.isEmpty { return true }
     guard let area else { return false }
     let table = catalog.segments
-    let loader = PieceLoader(area: area, store: header.identity.store, clock: clock)
+    let loader = PieceLoader(
+      area: area, store: header.identity.store, clock: clock, keyCount: header.keyCount, blobCount: header.blobCount)
     return loader.fill(&self, from: pieces, names: { table.names($0) }, note: { counted.note($0) })
   }
 

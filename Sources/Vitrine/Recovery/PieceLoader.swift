@@ -1,48 +1,63 @@
-/// Fills the tables of an index from pieces.
+/// Fills the tables of an index from pieces: shard by shard, first its part, then its deltas. So a shard is in the
+/// processor's cache while it is changed and checked.
 package struct PieceLoader {
   let area: any File
   let store: StoreID
   /// The recency clock of the root, or a later reading from which stamps are to count.
   let clock: UInt64
+  /// The entries and payloads that the root counts. They decide how large the tables are made.
+  let (keyCount, blobCount): (Int, Int)
 
-  package init(area: any File, store: StoreID, clock: UInt64) {
+  package init(area: any File, store: StoreID, clock: UInt64, keyCount: Int = 0, blobCount: Int = 0) {
     (self.area, self.store, self.clock) = (area, store, clock)
+    (self.keyCount, self.blobCount) = (keyCount, blobCount)
+  }
+
+  /// A piece that is read shard by shard.
+  private struct Source {
+    /// The blocks that a source has in memory, so that a hundred of them take little.
+    private static let mostBlocks = 16
+
+    let piece: Piece
+    let reader: PieceReader
+    private var shards: ArraySlice<PieceShard>
+
+    /// Returns nil if the piece is damaged.
+    init?(_ piece: Piece, _ loader: PieceLoader) {
+      self.piece = piece
+      reader = PieceReader(area: loader.area, store: loader.store, piece: piece, mostBlocks: Source.mostBlocks)
+      guard let shards = reader.readHead(piece) else { return nil }
+      self.shards = shards[...]
+    }
+
+    /// Returns the sizes of a shard; nil if the piece does not count for it. `isWhole` becomes false if its facts cannot
+    /// be passed. The shards are asked for in order.
+    mutating func next(_ shard: Int, isWhole: inout Bool) -> PieceShard? {
+      guard let first = shards.first, first.index == shard else { return nil }
+      shards.removeFirst()
+      if piece.shards & 1 << UInt64(shard) != 0 { return first }
+      isWhole = isWhole && reader.skip(first.wordCount)
+      return nil
+    }
   }
 
   /// Fills empty tables from the pieces of a root. Returns false if a piece is damaged or contradicts another, or if
   /// memory is short. `names` returns whether a location lies in a segment. Older pieces may have entries of segments
   /// that were retired since, so only the resulting tables are checked against the segments.
+  @inline(__always)
   package func fill(
     _ index: inout CatalogWriter, from pieces: [Piece], names: (Location) -> Bool, note: (KeySlot) -> Void
   ) -> Bool {
-    guard let byteCount = try? area.status().byteCount,
-      pieces.allSatisfy({ $0.ranges.allSatisfy { ($0.end - 1) * Piece.blockByteCount < byteCount } })
-    else { return false }
-    var covered: UInt64 = 0
-    for piece in pieces where piece.kind == .part {
-      guard covered & piece.shards == 0 else { return false }
-      covered |= piece.shards
-      guard fill(&index, from: PieceReader(area: area, store: store, piece: piece), piece) else { return false }
-    }
-    guard covered == PiecePlan.allShards else { return false }
-    for piece in pieces where piece.kind == .delta {
-      guard let facts = PieceReader(area: area, store: store, piece: piece).readDelta(piece) else { return false }
-      for fact in facts.keys.lazy.map({ $0.rebased(from: piece.clock, to: clock) }) {
-        let hash = fact.slot.hash(shard: fact.shard)
-        if fact.isGone {
-          guard index.keyWriter.remove(hash, fact.slot.location) else { return false }
-        } else {
-          guard !fact.slot.isEmpty, index.keyWriter.insert(fact.slot, hash) else { return false }
-        }
-      }
-      for fact in facts.payloads {
-        guard index.contentWriter.apply(fact) else { return false }
-      }
-    }
+    guard var sources = open(pieces) else { return false }
     for shard in 0..<KeyTable.shardCount {
+      var isRight = true
+      var counting: [(source: Source, sizes: PieceShard)] = []
+      for place in sources.indices {
+        if let sizes = sources[place].next(shard, isWhole: &isRight) { counting.append((sources[place], sizes)) }
+      }
+      guard isRight, fill(shard, &index, from: counting) else { return false }
       index.keyCount += index.keys.count(shard: shard)
       index.blobCount += index.contents.count(shard: shard)
-      var isRight = true
       index.keys.forEach(shard: shard) { slot in
         isRight = isRight && names(slot.location)
         note(slot)
@@ -53,29 +68,94 @@ package struct PieceLoader {
     return true
   }
 
-  private func fill(_ index: inout CatalogWriter, from reader: PieceReader, _ piece: Piece) -> Bool {
-    guard let shards = reader.readHead(piece) else { return false }
-    for shard in shards {
-      if piece.shards & 1 << UInt64(shard.index) == 0 {
-        guard reader.skip(shard) else { return false }
-        continue
-      }
-      let hasKeys = index.keyWriter.fill(shard: shard.index, count: shard.keyCount) {
-        guard let word0 = reader.next(), let word1 = reader.next() else { return nil }
-        var slot = KeySlot(word0: word0, word1: word1).kept
-        slot.stamp = RecencyClock.rebased(slot.stamp, from: piece.clock, to: clock)
-        return slot
-      }
-      guard hasKeys else { return false }
-      var wide: [(Location, Int)] = []
-      let hasPayloads = index.contentWriter.fill(shard: shard.index, count: shard.payloadCount) {
-        guard let fact = PieceFact.payload(shard: shard.index, ofPart: true, reader.next) else { return nil }
-        if fact.userCount > 3 { wide.append((fact.location, fact.userCount)) }
-        return ContentTable.word(fact.hash, fact.location, count: fact.userCount)
-      }
-      guard hasPayloads, wide.count == shard.wideCount else { return false }
-      for (location, count) in wide { index.contentWriter.setLargeCount(count, of: location) }
+  /// Opens the pieces: parts first, then the deltas in order. Returns nil unless there is one part for each shard.
+  private func open(_ pieces: [Piece]) -> [Source]? {
+    guard let byteCount = try? area.status().byteCount,
+      pieces.allSatisfy({ $0.ranges.allSatisfy { ($0.end - 1) * Piece.blockByteCount < byteCount } })
+    else { return nil }
+    var covered: UInt64 = 0
+    for piece in pieces where piece.kind == .part {
+      guard covered & piece.shards == 0 else { return nil }
+      covered |= piece.shards
     }
-    return true
+    guard covered == PiecePlan.allShards else { return nil }
+    var sources: [Source] = []
+    for kind in [Piece.Kind.part, .delta] {
+      for piece in pieces where piece.kind == kind {
+        guard let source = Source(piece, self) else { return nil }
+        sources.append(source)
+      }
+    }
+    return sources
+  }
+
+  /// Fills one shard from the pieces that count for it, the part first.
+  private func fill(
+    _ shard: Int, _ index: inout CatalogWriter, from sources: [(source: Source, sizes: PieceShard)]
+  ) -> Bool {
+    guard let part = sources.first else { return false }
+    let facts = sources.dropFirst()
+    // All payload facts of a piece follow its key facts, so each piece is passed once through both tables.
+    let keyRoom = room(sources.map(\.sizes.keyCount), of: keyCount)
+    let payloadRoom = room(sources.map(\.sizes.payloadCount), of: blobCount)
+    return index.keyWriter.fill(shard: shard, room: keyRoom) { keys in
+      index.contentWriter.fill(shard: shard, room: payloadRoom) { contents in
+        guard append(part.source, part.sizes, &keys, &contents) else { return false }
+        for delta in facts {
+          guard apply(delta.source, delta.sizes, &keys, &contents) else { return false }
+        }
+        return true
+      }
+    }
+  }
+
+  /// The entries for which a shard gets room: those of its part, or somewhat more than its share of all, but no more
+  /// than its pieces have.
+  private func room(_ counts: [Int], of all: Int) -> Int {
+    let share = all / KeyTable.shardCount
+    return max(counts[0], min(counts.reduce(0, +), share + 3 * Int(Double(share).squareRoot())))
+  }
+
+  private func append(
+    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler,
+    _ contents: inout ContentTableWriter.Filler
+  ) -> Bool {
+    var left = 2 * sizes.keyCount
+    while left > 0 {
+      guard let words = source.reader.words(atMost: left, unit: 2) else { return false }
+      for place in stride(from: 0, to: words.count, by: 2) {
+        var slot = KeySlot(word0: words[place], word1: words[place + 1]).kept
+        slot.stamp = RecencyClock.rebased(slot.stamp, from: source.piece.clock, to: clock)
+        if !keys.append(slot) { return false }
+      }
+      left -= words.count
+    }
+    var wideCount = 0
+    for _ in 0..<sizes.payloadCount {
+      guard let word = source.reader.next(), contents.append(word) else { return false }
+      if ContentTable.hasLargeCount(word) {
+        guard let count = source.reader.next(), (4...UInt64(ContentTableWriter.mostUsers)).contains(count) else {
+          return false
+        }
+        contents.setLargeCount(Int(count), of: ContentTable.location(ofWord: word))
+        wideCount += 1
+      }
+    }
+    return wideCount == sizes.wideCount
+  }
+
+  private func apply(
+    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler,
+    _ contents: inout ContentTableWriter.Filler
+  ) -> Bool {
+    let piece = source.piece
+    return source.reader.readFacts(
+      sizes,
+      key: { fact in
+        let fact = fact.rebased(from: piece.clock, to: clock)
+        if fact.isGone { return keys.remove(fact.slot.hash(shard: fact.shard), fact.slot.location) }
+        return keys.insert(fact.slot)
+      },
+      payload: { contents.apply($0) })
   }
 }

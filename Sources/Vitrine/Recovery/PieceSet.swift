@@ -99,7 +99,7 @@ package struct PieceSet {
       if kept.shards != 0 { pieces.append(kept) }
     }
     var byteCount = 0
-    if let delta = try writeDelta(draft, earlier ?? ([], [])) {
+    if let delta = try writeDelta(draft, earlier ?? DeltaFacts()) {
       pieces.append(delta)
       byteCount += delta.blockCount * Piece.blockByteCount
     }
@@ -118,15 +118,14 @@ package struct PieceSet {
   package mutating func abandon() { blocks.abandon() }
 
   /// Reads the facts of the absorbed deltas. Returns nil if a block cannot be read: then these deltas stay.
-  private mutating func absorbedFacts(_ draft: IndexDraft) -> (keys: [KeyFact], payloads: [PayloadFact])? {
-    var facts: (keys: [KeyFact], payloads: [PayloadFact]) = ([], [])
+  private mutating func absorbedFacts(_ draft: IndexDraft) -> DeltaFacts? {
+    var facts = DeltaFacts()
     for index in draft.plan.absorbed.reversed() {
-      guard let more = PieceReader(area: area, store: store, piece: list[index]).readDelta(list[index]) else {
+      let reader = PieceReader(area: area, store: store, piece: list[index])
+      guard facts.append(list[index], reader, clock: draft.clock) else {
         isDamaged = true
         return nil
       }
-      facts.keys += more.keys.map { $0.rebased(from: list[index].clock, to: draft.clock) }
-      facts.payloads += more.payloads
     }
     return facts
   }
@@ -147,7 +146,7 @@ package struct PieceSet {
   private func blocksNeeded(by draft: IndexDraft) -> Int {
     var needed = 0
     for shards in draft.plan.parts {
-      let words = draft.shards.reduce(0) { shards & 1 << UInt64($1.index) != 0 ? $0 + $1.wordCount : $0 }
+      let words = draft.shards.reduce(0) { shards & 1 << UInt64($1.index) != 0 ? $0 + $1.words.count : $0 }
       needed += Piece.blockCount(words: Piece.headWords(shards) + words)
     }
     let absorbed = draft.plan.absorbed.reduce(0) { $0 + list[$1].wordCount }
@@ -171,69 +170,90 @@ package struct PieceSet {
   private mutating func writePart(
     _ shards: [IndexDraft.Shard], _ bits: UInt64, clock: UInt64
   ) throws(SystemError) -> Piece {
-    let words = shards.reduce(Piece.headWords(bits)) { $0 + $1.wordCount }
+    let words = shards.reduce(Piece.headWords(bits)) { $0 + $1.words.count }
     let piece = try place(.part, bits, words, clock: clock)
-    let writer = PieceWriter(area: area, store: store, piece: piece)
+    let writer = try PieceWriter(area: area, store: store, piece: piece)
     writer.append(Piece.Kind.part.rawValue)
     writer.append(bits)
     for shard in shards {
-      writer.append(UInt64(shard.entries.count))
-      writer.append(UInt64(shard.payloads.count) | UInt64(shard.wideCount) << 32)
+      writer.append(UInt64(shard.keyCount))
+      writer.append(UInt64(shard.payloadCount) | UInt64(shard.wideCount) << 32)
     }
-    for shard in shards {
-      for entry in shard.entries {
-        let kept = entry.kept
-        writer.append(kept.word0)
-        writer.append(kept.word1)
-      }
-      for payload in shard.payloads { PieceFact.append(payload, ofPart: true, writer.append) }
-    }
+    for shard in shards { shard.words.forEach(writer.append) }
     try writer.finish()
     return piece
   }
 
   /// Writes the changes of the shards that are not renewed, together with those of the absorbed deltas. Returns nil if
   /// there are none.
-  private mutating func writeDelta(
-    _ draft: IndexDraft, _ earlier: (keys: [KeyFact], payloads: [PayloadFact])
-  ) throws(SystemError) -> Piece? {
-    func isKept(_ shard: Int) -> Bool { draft.plan.renewed & 1 << UInt64(shard) == 0 }
-    let keyFacts = KeyFact.folded((earlier.keys + draft.keyFacts).filter { isKept($0.shard) })
-    let payloadFacts = PayloadFact.folded((earlier.payloads + draft.payloadFacts).filter { isKept($0.hash.shard) })
-    var counts = [(keys: Int, payloads: Int, wide: Int)](repeating: (0, 0, 0), count: 64)
-    for fact in keyFacts { counts[fact.shard].keys += 1 }
-    for fact in payloadFacts {
-      counts[fact.hash.shard].payloads += 1
-      if PieceFact.isWide(ofDelta: fact.userCount) { counts[fact.hash.shard].wide += 1 }
-    }
-    let bits = counts.indices.reduce(UInt64(0)) { bits, shard in
-      counts[shard].keys + counts[shard].payloads > 0 ? bits | 1 << UInt64(shard) : bits
+  private mutating func writeDelta(_ draft: IndexDraft, _ earlier: DeltaFacts) throws(SystemError) -> Piece? {
+    let facts = earlier.folded(with: draft)
+    let bits = (0..<KeyTable.shardCount).reduce(UInt64(0)) { bits, shard in
+      facts.keys[shard].count + facts.payloads[shard].count == 0 ? bits : bits | 1 << UInt64(shard)
     }
     if bits == 0 { return nil }
-    let words = counts.reduce(Piece.headWords(bits)) { $0 + 2 * $1.keys + $1.payloads + $1.wide }
+    let words = Piece.headWords(bits) + facts.keys.wordCount + facts.payloads.wordCount
     let piece = try place(.delta, bits, words, clock: draft.clock)
-    let writer = PieceWriter(area: area, store: store, piece: piece)
+    let writer = try PieceWriter(area: area, store: store, piece: piece)
     writer.append(Piece.Kind.delta.rawValue)
     writer.append(bits)
-    for shard in counts.indices where bits & 1 << UInt64(shard) != 0 {
-      writer.append(UInt64(counts[shard].keys))
-      writer.append(UInt64(counts[shard].payloads) | UInt64(counts[shard].wide) << 32)
+    for shard in 0..<KeyTable.shardCount where bits & 1 << UInt64(shard) != 0 {
+      writer.append(UInt64(facts.keys[shard].count / 2))
+      let wide = facts.wideCounts[shard]
+      writer.append(UInt64(facts.payloads[shard].count - wide) | UInt64(wide) << 32)
     }
-    var (key, payload) = (0, 0)
-    for shard in counts.indices where bits & 1 << UInt64(shard) != 0 {
-      for fact in keyFacts[key..<key + counts[shard].keys] {
-        let words = PieceFact.words(fact)
-        writer.append(words.0)
-        writer.append(words.1)
-      }
-      for fact in payloadFacts[payload..<payload + counts[shard].payloads] {
-        PieceFact.append(fact, ofPart: false, writer.append)
-      }
-      key += counts[shard].keys
-      payload += counts[shard].payloads
+    for shard in 0..<KeyTable.shardCount {
+      facts.keys[shard].forEach(writer.append)
+      facts.payloads[shard].forEach(writer.append)
     }
     try writer.finish()
     return piece
+  }
+}
+
+/// The facts of deltas, by shard.
+struct DeltaFacts {
+  private(set) var keys = FactWords<KeyFact>()
+  private(set) var payloads = FactWords<PayloadFact>()
+  /// For each shard, the payload facts of two words.
+  private(set) var wideCounts = [Int](repeating: 0, count: KeyTable.shardCount)
+
+  /// Appends the facts of a delta that count, with stamps as of `clock`. Returns false if a block is damaged.
+  mutating func append(_ piece: Piece, _ reader: PieceReader, clock: UInt64) -> Bool {
+    guard piece.kind == .delta, let shards = reader.readHead(piece) else { return false }
+    for shard in shards {
+      if piece.shards & 1 << UInt64(shard.index) == 0 {
+        guard reader.skip(shard.wordCount) else { return false }
+        continue
+      }
+      let isWhole = reader.readFacts(
+        shard,
+        key: {
+          keys.append($0.rebased(from: piece.clock, to: clock))
+          return true
+        },
+        payload: {
+          payloads.append($0)
+          return true
+        })
+      guard isWhole else { return false }
+    }
+    return true
+  }
+
+  /// Returns the facts together with later ones, folded, of the shards that the draft does not renew.
+  func folded(with draft: IndexDraft) -> DeltaFacts {
+    var folded = DeltaFacts()
+    for shard in 0..<KeyTable.shardCount where draft.plan.renewed & 1 << UInt64(shard) == 0 {
+      for fact in KeyFact.folded(keys.facts(shard: shard) + draft.keyFacts.facts(shard: shard)) {
+        folded.keys.append(fact)
+      }
+      for fact in PayloadFact.folded(payloads.facts(shard: shard) + draft.payloadFacts.facts(shard: shard)) {
+        folded.payloads.append(fact)
+        if fact.isWide { folded.wideCounts[shard] += 1 }
+      }
+    }
+    return folded
   }
 }
 
@@ -243,6 +263,8 @@ struct PieceShard {
   let keyCount: Int
   let payloadCount: Int
   let wideCount: Int
+
+  var wordCount: Int { 2 * keyCount + payloadCount + wideCount }
 }
 
 extension PieceReader {
@@ -256,36 +278,23 @@ extension PieceReader {
       let shard = PieceShard(
         index: index, keyCount: Int(keys), payloadCount: Int(payloads & 0xFFFF_FFFF), wideCount: Int(payloads >> 32))
       guard shard.wideCount <= shard.payloadCount else { return nil }
-      words += 2 * shard.keyCount + shard.payloadCount + shard.wideCount
+      words += shard.wordCount
       shards.append(shard)
     }
     return words == piece.wordCount ? shards : nil
   }
 
-  /// Passes the facts of a shard. Returns false at a damaged block.
-  func skip(_ shard: PieceShard) -> Bool {
-    for _ in 0..<2 * shard.keyCount + shard.payloadCount + shard.wideCount where next() == nil { return false }
-    return true
-  }
-
-  /// Reads the facts of a delta about some shards; nil if a block is damaged.
-  func readDelta(_ piece: Piece) -> (keys: [KeyFact], payloads: [PayloadFact])? {
-    guard piece.kind == .delta, let shards = readHead(piece) else { return nil }
-    var facts: (keys: [KeyFact], payloads: [PayloadFact]) = ([], [])
-    for shard in shards {
-      if piece.shards & 1 << UInt64(shard.index) == 0 {
-        guard skip(shard) else { return nil }
-        continue
-      }
-      for _ in 0..<shard.keyCount {
-        guard let word0 = next(), let word1 = next() else { return nil }
-        facts.keys.append(PieceFact.key(word0, word1, shard: shard.index))
-      }
-      for _ in 0..<shard.payloadCount {
-        guard let fact = PieceFact.payload(shard: shard.index, ofPart: false, next) else { return nil }
-        facts.payloads.append(fact)
-      }
+  /// Passes the facts of a shard of a delta in order. Returns false if a block is damaged, or as soon as a closure does.
+  @inline(__always)
+  func readFacts(_ shard: PieceShard, key: (KeyFact) -> Bool, payload: (PayloadFact) -> Bool) -> Bool {
+    for _ in 0..<shard.keyCount {
+      guard let fact = KeyFact(shard: shard.index, next), key(fact) else { return false }
     }
-    return facts
+    var wideCount = 0
+    for _ in 0..<shard.payloadCount {
+      guard let fact = PayloadFact(shard: shard.index, next), payload(fact) else { return false }
+      if fact.isWide { wideCount += 1 }
+    }
+    return wideCount == shard.wideCount
   }
 }

@@ -16,11 +16,13 @@ struct ScaleBenchmark {
     progress("filling")
     var bytesPerEntry = 0.0
     do {
+      let urls = urls("many", entryCount)
       let store = try open(path)
       let before = anonymousByteCount()
-      try fill(store, "many", entryCount)
+      try fill(store, urls, entryCount)
       bytesPerEntry = Double(anonymousByteCount() - before) / Double(entryCount)
       try store.close()
+      withExtendedLifetime(urls) {}
     }
     progress("opening")
     let clean = try medianOpening { path }
@@ -38,14 +40,15 @@ struct ScaleBenchmark {
   }
 
   /// Stores values of eight bytes, all different: the smallest entries, so that the index dominates.
-  private func fill(_ store: CacheStore, _ name: String, _ count: Int) throws {
-    let urls = URLTable(name, count: min(count, 100_000))
+  private func fill(_ store: CacheStore, _ urls: URLTable, _ count: Int) throws {
     for index in 0..<count {
       var key = urls.key(index % urls.count)
       key.url += Array(String(index / urls.count).utf8)
       try store.put(withUnsafeBytes(of: index) { Array($0) }, for: key)
     }
   }
+
+  private func urls(_ name: String, _ count: Int) -> URLTable { URLTable(name, count: min(count, 100_000)) }
 
   private func medianOpening(_ path: () throws -> String) throws -> Double {
     var times: [Double] = []
@@ -65,7 +68,7 @@ struct ScaleBenchmark {
     let path = folder + "/tail"
     let store = try open(path)
     defer { try? store.close() }
-    try fill(store, "one", 1)
+    try fill(store, urls("one", 1), 1)
     try store.checkpoint()
     var copies = 0
     func copy() throws -> String {
@@ -75,7 +78,7 @@ struct ScaleBenchmark {
       return target
     }
     let idle = try medianOpening(copy)
-    try fill(store, "tail", ScaleBenchmark.tailCount)
+    try fill(store, urls("tail", ScaleBenchmark.tailCount), ScaleBenchmark.tailCount)
     return (idle, try medianOpening(copy))
   }
 
