@@ -29,8 +29,8 @@ import Testing
 
   /// Similar lines that change nothing on the disk, or only pass a call on.
   private static let others: Set<String> = [
-    "do throws(SystemError) { try file.file.sync() } catch { failed = error }", "try taken.sync()",
-    "if isMoved { try wal?.sync() }",
+    "try file.file.sync()", "try taken.sync()", "if isMoved { try wal?.sync() }",
+    "try syncs.sync(unless: { state.withLock { $0.failure == nil } && durableSequence >= sequence }, syncFiles)",
   ]
 
   /// Lines that no workload reaches, and the tests that do.

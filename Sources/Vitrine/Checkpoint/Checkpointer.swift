@@ -259,7 +259,7 @@ final class Checkpointer: StorePart {
       image.root?.attempt = attempt
       meters.count(bytesWritten: attempt.byteCount + image.header.bodyWordCount * 8)
     } catch {
-      throw gate.fail(error)
+      throw SystemCode.isShortage(error.code) ? .system(error) : gate.fail(error)
     }
   }
 

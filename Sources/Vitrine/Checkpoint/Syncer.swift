@@ -32,19 +32,21 @@ final class Syncer: StorePart {
     try sync(segment)
   }
 
+  /// Makes the bytes of a segment durable that were written before the call. Concurrent callers share a sync. The kernel
+  /// reports a failed sync of a file to one caller, and the others must not continue before that caller has recorded the
+  /// failure: then they throw it too.
   func sync(_ segment: Segment) throws(StoreError) {
-    try withFile(segment) { file throws(SystemError) in try file.sync() }
+    segment.storage?.window?.retreat()
+    try segment.syncs.sync { () throws(StoreError) in
+      try withFile(segment) { file throws(SystemError) in try file.sync() }
+    }
   }
 
-  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each
-  /// segment, one thread runs this at a time: the kernel reports a failed sync of a file to one caller, and other
-  /// threads must not continue before that caller has recorded the failure.
-  func withFile(
+  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each segment,
+  /// one thread runs this at a time.
+  private func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {
-    segment.storage?.window?.retreat()
-    segment.syncLock.lock()
-    defer { segment.syncLock.unlock() }
     try gate.requireNoFailedSync()
     do throws(SystemError) {
       if let file = try segment.openFile() { try body(file) }
@@ -170,7 +172,10 @@ final class Syncer: StorePart {
       held.state.segment(slot, id: id)
     }
     guard let segment else { return }
-    try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }
+    segment.storage?.window?.retreat()
+    try segment.syncs.exclude { () throws(StoreError) in
+      try withFile(segment) { file throws(SystemError) in try file.writeBack(range) }
+    }
   }
 
   /// Bytes of a piece, about as much as a disk writes in 250 µs.

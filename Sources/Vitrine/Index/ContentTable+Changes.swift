@@ -9,7 +9,7 @@ extension ContentTable {
     guard let place = placeOf(hash, location, shard) else { return nil }
     let word = shard.pointee.slots[place]
     let small = Int(word >> 38 & 3)
-    let count = (small > 0 ? small : largeCount(location)) + difference
+    let count = min((small > 0 ? small : largeCount(location)) + difference, ContentTableWriter.mostUsers)
     if count <= 0 {
       ContentTable.remove(place, shard)
     } else {

@@ -99,7 +99,9 @@ package struct ContentTableWriter: ~Copyable {
       if shard.pointee.count > 0 { return false }
       if room > 0, !ContentTable.grow(shard, to: room * 105 / 100) { return false }
       var filler = Filler(table, shard)
-      return body(&filler)
+      guard body(&filler) else { return false }
+      filler.end()
+      return true
     }
   }
 
@@ -109,13 +111,16 @@ package struct ContentTableWriter: ~Copyable {
     private let shard: UnsafeMutablePointer<ContentTable.Shard>
     /// All places from `home` up to `next` are taken.
     private var (home, next) = (0, 0)
+    /// Counts of 4 and more, by the word without its count. The table keeps them by location alone, and a payload of an
+    /// older piece may have had the location of one in another shard.
+    private var large: [UInt64: Int] = [:]
 
     fileprivate init(_ table: ContentTable, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
       (self.table, self.shard) = (table, shard)
     }
 
     /// Enters the word of a payload that the table does not have. Fastest in the table's order. Returns false for an
-    /// empty word, and when memory is short. ``setLargeCount(_:of:)`` follows if the word has no count.
+    /// empty word, and when memory is short. ``setLargeCount(_:ofWord:)`` follows if the word has no count.
     @inline(__always)
     mutating func append(_ word: UInt64) -> Bool {
       let (count, capacity) = (shard.pointee.count, shard.pointee.capacity)
@@ -146,21 +151,44 @@ package struct ContentTableWriter: ~Copyable {
       return ContentTable.grow(shard, to: shard.pointee.count + 1) && append(word)
     }
 
-    /// Makes the change of a fact. Returns false if memory is short, or if the payload would have fewer users than none
-    /// or more than ``ContentTableWriter/mostUsers``.
+    /// Makes the change of a fact. Returns false if memory is short, or if the number of users would be negative or
+    /// exceed ``ContentTableWriter/mostUsers``.
     mutating func apply(_ fact: PayloadFact) -> Bool {
       (home, next) = (0, 0)
-      guard fact.userCount <= ContentTableWriter.mostUsers else { return false }
-      guard let before = table.userCount(fact.hash, fact.location, shard) else {
-        return fact.userCount > 0 && table.insert(fact.hash, fact.location, count: fact.userCount, shard)
+      guard let place = table.placeOf(fact.hash, fact.location, shard) else {
+        guard (1...ContentTableWriter.mostUsers).contains(fact.userCount) else { return false }
+        note(fact.userCount, fact)
+        return append(ContentTable.word(fact.hash, fact.location, count: fact.userCount))
       }
-      guard before + fact.userCount >= 0, before <= ContentTableWriter.mostUsers - max(0, fact.userCount) else {
-        return false
+      let word = shard.pointee.slots[place]
+      let before = ContentTable.hasLargeCount(word) ? large[word & ~(3 << 38)] ?? 4 : Int(word >> 38 & 3)
+      guard fact.userCount <= ContentTableWriter.mostUsers,
+        (0...ContentTableWriter.mostUsers).contains(before + fact.userCount)
+      else { return false }
+      let count = before + fact.userCount
+      note(count, fact)
+      if count == 0 {
+        ContentTable.remove(place, shard)
+      } else {
+        shard.pointee.slots[place] = ContentTable.word(fact.hash, fact.location, count: count)
       }
-      return table.change(fact.hash, fact.location, by: fact.userCount, shard) != nil
+      return true
     }
 
-    func setLargeCount(_ count: Int, of location: Location) { table.large.withLock { $0[location] = count } }
+    private mutating func note(_ count: Int, _ fact: PayloadFact) {
+      let word = ContentTable.word(fact.hash, fact.location, count: 0)
+      if count > 3 { large[word] = count } else if !large.isEmpty { large[word] = nil }
+    }
+
+    mutating func setLargeCount(_ count: Int, ofWord word: UInt64) { large[word & ~(3 << 38)] = count }
+
+    /// Gives the large counts to the table.
+    fileprivate func end() {
+      if large.isEmpty { return }
+      table.large.withLock { counts in
+        for (word, count) in large { counts[ContentTable.location(ofWord: word)] = count }
+      }
+    }
   }
 
   /// Sets the number of keys of a blob whose word says 4 or more.

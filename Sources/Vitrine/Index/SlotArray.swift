@@ -109,9 +109,9 @@ struct SlotArray {
     fileprivate var next = 0
   }
 
-  /// Enters an entry behind those appended before. Entries in the order of their homes pass no run again. Returns false
-  /// without a change if the array has to grow, or if `most` or more entries lie between the home and the next empty
-  /// place. Then ``insert(_:most:)`` and a new cursor follow.
+  /// Enters an entry behind those appended before. If entries come in the order of their homes, no run is scanned
+  /// twice. Returns false without a change if the array has to grow, or if `most` or more entries lie between the home
+  /// and the next empty place. The caller then calls ``insert(_:most:)`` and starts a new cursor.
   @inline(__always)
   mutating func append(_ slot: KeySlot, most: Int, _ cursor: inout Cursor) -> Bool {
     if count + 1 > capacity * 85 / 100 { return false }

@@ -113,7 +113,7 @@ package struct PayloadFact: Sendable, Equatable {
 /// A change of a table, which a delta has as words.
 package protocol Fact: Sendable {
   var shard: Int { get }
-  /// Appends the words that a delta has of it.
+  /// Appends the words of the fact, as a delta stores them.
   func encode(_ append: (UInt64) -> Void)
   /// Returns nil at the end of the words, and for words that no writer leaves.
   init?(shard: Int, _ next: () -> UInt64?)
@@ -141,8 +141,8 @@ extension KeyFact: Fact {
 extension PayloadFact: Fact {
   package var shard: Int { hash.shard }
 
-  // The word has the location, two bits, and the tag. 1 stands for one user more and 2 for one user less. 0: the next
-  // word has the number.
+  // The word has the location, two bits, and the tag. Bits of 1 mean one more user, and bits of 2 mean one user less.
+  // If the bits are 0, the next word has the change.
 
   @inline(__always)
   package func encode(_ append: (UInt64) -> Void) {
@@ -197,6 +197,7 @@ package struct FactWords<Element: Fact>: Sendable {
     facts.reserveCapacity(shards[shard].count)
     var words = shards[shard].makeIterator()
     while let fact = Element(shard: shard, { words.next() }) { facts.append(fact) }
+    assert(words.next() == nil, "each fact that is appended can be read")
     return facts
   }
 }

@@ -104,7 +104,7 @@ package final class PieceWriter {
   private let area: any File
   private let store: StoreID
   private let piece: Piece
-  /// Straight from the system: the general allocator would keep parts of it between the pieces of a checkpoint.
+  /// Mapped memory. The general allocator would keep parts of it between the pieces of a checkpoint.
   private let memory: PageMemory
   private let words: UnsafeMutablePointer<UInt64>
   private let mostBlocks: Int

@@ -2,9 +2,7 @@ import Synchronization
 
 /// The durability of the write-ahead log. Any thread makes frames durable while the ``LogWriter`` appends others, and
 /// concurrent calls share one sync (group commit).
-///
-/// Invariant: the fields below `monitor` are touched only with it locked. The fields above it are atomic.
-package final class WAL: @unchecked Sendable {
+package final class WAL: Sendable {
   /// One more than the number of the last complete frame.
   private let appended: Atomic<UInt64>
   /// All frames below this number are durable.
@@ -17,15 +15,15 @@ package final class WAL: @unchecked Sendable {
   /// with the files.
   package var capacity: Int { smallestFile.load(ordering: .relaxed) }
 
-  private let monitor = Monitor()
-  // The monitor guards the following.
-  private var isSyncing = false
-  /// Syncs that were begun, and the last one that ended.
-  private var begun = 0
-  private var ended = 0
-  /// Files with frames that may not be durable, oldest first.
-  private var unsynced: [Unsynced] = []
-  private var failure: SystemError?
+  private let syncs = SharedSync()
+  private let state = Guarded(State())
+
+  private struct State {
+    /// Files with frames that may not be durable, oldest first.
+    var unsynced: [Unsynced] = []
+    /// The first sync that failed.
+    var failure: SystemError?
+  }
 
   private struct Unsynced {
     let file: LogFile
@@ -60,9 +58,7 @@ package final class WAL: @unchecked Sendable {
 
   /// Notes a file that takes frames from now on.
   func begin(_ file: LogFile, use: UInt64) {
-    monitor.lock()
-    unsynced.append(Unsynced(file: file, use: use))
-    monitor.unlock()
+    state.withLock { $0.unsynced.append(Unsynced(file: file, use: use)) }
   }
 
   /// Notes a complete frame. `sequence` is the number of the next one.
@@ -74,9 +70,7 @@ package final class WAL: @unchecked Sendable {
   /// Notes that numbers were used up by changes which a durable checkpoint holds.
   func note(skippedBelow sequence: UInt64) {
     appended.store(sequence, ordering: .releasing)
-    monitor.lock()
-    durable.store(sequence, ordering: .releasing)
-    monitor.unlock()
+    durable.max(sequence, ordering: .releasing)
   }
 
   // MARK: Durability (any thread)
@@ -88,60 +82,45 @@ package final class WAL: @unchecked Sendable {
   /// Enters the files of replayed frames, which may not be durable: they are synced before any newer frame counts
   /// as durable.
   func adoptUnsynced(_ files: [(file: LogFile, use: UInt64)]) {
-    monitor.lock()
-    unsynced.insert(contentsOf: files.map { Unsynced(file: $0.file, use: $0.use) }.sorted { $0.use < $1.use }, at: 0)
-    monitor.unlock()
+    let files = files.map { Unsynced(file: $0.file, use: $0.use) }.sorted { $0.use < $1.use }
+    state.withLock { $0.unsynced.insert(contentsOf: files, at: 0) }
   }
 
   /// Returns when all frames below `sequence` are durable. Concurrent callers share a sync. A sync that failed fails
   /// this call and every later one.
   package func makeDurable(below sequence: UInt64) throws(SystemError) {
     if durable.load(ordering: .acquiring) >= sequence, sequence > 0 { return }
-    monitor.lock()
-    defer { monitor.unlock() }
-    try sync { durable.load(ordering: .relaxed) >= sequence }
+    try syncs.sync(unless: { state.withLock { $0.failure == nil } && durableSequence >= sequence }, syncFiles)
+    assert(durableSequence >= sequence, "only appended frames are awaited")
   }
 
   /// Syncs the file that takes frames, with its header, and all files before it. The system reports a failed write to one
   /// sync only. So every sync of a file with frames is made here: a thread that waits for its frame does not miss a
   /// failure that another thread's sync has met.
-  package func sync() throws(SystemError) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    let next = begun + 1
-    try sync { ended >= next }
-  }
+  package func sync() throws(SystemError) { try syncs.sync(syncFiles) }
 
-  /// Syncs the files until `isEnough`. The caller holds the monitor, which is released during a sync.
-  private func sync(until isEnough: () -> Bool) throws(SystemError) {
-    while true {
-      if let failure { throw failure }
-      if isEnough() { return }
-      if isSyncing {
-        monitor.wait()
-        continue
-      }
-      isSyncing = true
-      begun += 1
-      // The number first, the files after: a frame below the number lies in a file of this list.
-      let target = appended.load(ordering: .acquiring)
-      let files = unsynced
-      monitor.unlock()
-      var failed: SystemError?
-      for file in files where failed == nil {
-        do throws(SystemError) { try file.file.sync() } catch { failed = error }
-      }
-      monitor.lock()
-      isSyncing = false
-      ended = begun
-      if let failed {
-        failure = failed
-      } else {
-        // The newest file may be written to again; the older ones are complete.
-        unsynced.removeAll { file in files.dropLast().contains { $0.use == file.use } }
-        if target > durable.load(ordering: .relaxed) { durable.store(target, ordering: .releasing) }
-      }
-      monitor.signalAll()
+  /// Syncs the files. One thread at a time (``SharedSync``).
+  private func syncFiles() throws(SystemError) {
+    // A file enters the list before its first frame, under the same lock: a frame below the number lies in a file of this
+    // list.
+    let (target, files, earlier) = state.withLock { state in
+      let target = appendedSequence
+      let files = state.unsynced
+      return (target, files, state.failure)
     }
+    if let earlier { throw earlier }
+    for file in files {
+      do throws(SystemError) {
+        try file.file.sync()
+      } catch {
+        state.withLock { $0.failure = error }
+        throw error
+      }
+    }
+    // The newest file may be written to again; the older ones are complete.
+    state.withLock { state in
+      state.unsynced.removeAll { file in files.dropLast().contains { $0.use == file.use } }
+    }
+    durable.max(target, ordering: .releasing)
   }
 }

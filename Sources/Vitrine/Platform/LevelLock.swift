@@ -20,7 +20,7 @@ protocol LockLevel {
 ///
 /// Invariant: `state` is initialized memory of this lock alone, and is touched only under the mutex.
 final class LevelLock<Level: LockLevel, State: ~Copyable>: @unchecked Sendable {
-  private let mutex = RawLock()
+  private let mutex = RawLock(spins: true)
   private let state: UnsafeMutablePointer<State>
 
   init(_ state: consuming State) {

@@ -13,14 +13,22 @@
 package struct RawLock: @unchecked Sendable {
   let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  init() {
+  /// With `spins`, a thread that finds the lock held spins for some microseconds before it sleeps, if the system has
+  /// such a lock. Use it for a contended lock whose holds are shorter than a sleep and a wake.
+  init(spins: Bool = false) {
     mutex = .allocate(capacity: 1)
-    RawLock.initialize(mutex)
+    RawLock.initialize(mutex, spins: spins)
   }
 
-  static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
-    let result = pthread_mutex_init(mutex, nil)
-    precondition(result == 0, "a mutex without attributes always initializes")
+  static func initialize(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, spins: Bool = false) {
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    #if canImport(Glibc)
+      if spins { pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP)) }
+    #endif
+    let result = pthread_mutex_init(mutex, &attributes)
+    pthread_mutexattr_destroy(&attributes)
+    precondition(result == 0, "a mutex of these types always initializes")
   }
 
   func destroy() {

@@ -40,6 +40,9 @@ package struct PageMemory: @unchecked Sendable {
   private let isMapped: Bool
 
   private static let largestAllocated = 8192
+  /// The largest memory whose pages are provided together. A damaged file may claim a larger size, so pages of larger
+  /// memory are provided one by one.
+  private static let mostProvided = 16 << 20
 
   /// Allocates memory. Returns nil if none is left. `isAligned`: the memory begins on a page, like that of a mapped
   /// file. `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
@@ -55,7 +58,9 @@ package struct PageMemory: @unchecked Sendable {
       return
     }
     #if os(Linux)
-      let flags = MAP_PRIVATE | MAP_ANONYMOUS | Int32(MAP_NORESERVE) | (isUsedWhole ? Int32(MAP_POPULATE) : 0)
+      let flags =
+        MAP_PRIVATE | MAP_ANONYMOUS | Int32(MAP_NORESERVE)
+        | (isUsedWhole && byteCount <= PageMemory.mostProvided ? Int32(MAP_POPULATE) : 0)
     #else
       let flags = MAP_PRIVATE | MAP_ANON
     #endif

@@ -1,7 +1,7 @@
-/// Words of 64 bits, appended one by one. Beyond 8 KiB, they are in memory that the system has back with the list. The
-/// general allocator would keep it, and a checkpoint of a large index takes megabytes.
+/// A list of 64-bit words, appended one by one. Chunks larger than 8 KiB are mapped, so the system reclaims them when
+/// the list is freed. The general allocator would keep them, and a checkpoint of a large index takes megabytes.
 ///
-/// Invariant: one thread at a time uses a list. Its owner is behind a lock, or has it alone.
+/// Invariant: one thread at a time uses a list. A lock guards its owner, or only one thread has the list.
 package final class WordList: @unchecked Sendable {
   private static let (leastChunk, mostChunk) = (128, 64 << 10)
 

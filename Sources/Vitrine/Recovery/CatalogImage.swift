@@ -156,6 +156,7 @@ extension CatalogWriter {
     sums.track(header.identity.styleBudgets.tags, isEmpty: keyCount == 0)
     sums.compare(with: counted)
     return keyCount == header.keyCount && blobCount == header.blobCount
+      && contents.largeCountCount == header.largeCountCount
   }
 
   private mutating func fillFromPieces(

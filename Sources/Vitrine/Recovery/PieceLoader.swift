@@ -1,5 +1,5 @@
-/// Fills the tables of an index from pieces: shard by shard, first its part, then its deltas. So a shard is in the
-/// processor's cache while it is changed and checked.
+/// Fills the tables of an index from pieces, one shard after another: first the shard's part, then its deltas. So a
+/// shard stays in the processor's cache while it is changed and checked.
 package struct PieceLoader {
   let area: any File
   let store: StoreID
@@ -137,7 +137,7 @@ package struct PieceLoader {
         guard let count = source.reader.next(), (4...UInt64(ContentTableWriter.mostUsers)).contains(count) else {
           return false
         }
-        contents.setLargeCount(Int(count), of: ContentTable.location(ofWord: word))
+        contents.setLargeCount(Int(count), ofWord: word)
         wideCount += 1
       }
     }

@@ -21,8 +21,8 @@ package final class Segment: @unchecked Sendable {
   package let slot: Int
   /// The file; nil if it is missing, and until recovery has opened it.
   @exclusivity(unchecked) package private(set) var storage: SegmentStorage?
-  /// Held from before a sync of its file until the store has noted the result.
-  package let syncLock = RawLock()
+  /// The syncs of its file. One is over when the store has noted its result.
+  package let syncs = SharedSync()
   private let retired = Atomic<Bool>(false)
   private let memory: UnsafeMutablePointer<SegmentAccount>
 
@@ -34,7 +34,6 @@ package final class Segment: @unchecked Sendable {
   }
 
   deinit {
-    syncLock.destroy()
     memory.deinitialize(count: 1)
     memory.deallocate()
   }

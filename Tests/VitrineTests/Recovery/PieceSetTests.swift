@@ -237,6 +237,28 @@ import VitrineSimulation
     #expect(model.pieces.list.count <= 110, "\(model.pieces.list.count)")
   }
 
+  /// The place of a removed record takes another one, whose payload is in another shard or has another tag. An older piece
+  /// still has the many users of the first one there.
+  @Test(arguments: [(5, 3), (3, 5), (4, 4)], [(5, 6), (6, 5), (9, 1), (1, 9)])
+  func payloadsAtOnePlaceKeepTheirUsers(_ shards: (old: Int, new: Int), _ counts: (old: Int, new: Int)) throws {
+    var model = try Model.make(seed: 4)
+    for _ in 0..<3000 { model.change(growing: 80) }
+    try model.checkpoint()
+    model.nextLocation += 1
+    let location = Location(bits: model.nextLocation)
+    let old = ContentHash(bits: UInt64(shards.old) << 58 | 9 << 34)
+    let new = ContentHash(bits: UInt64(shards.new) << 58 | 7 << 34)
+    #expect(model.index.contentWriter.insert(old, location, count: counts.old) == true)
+    // A whole base has the old payload, and a delta both changes.
+    model.pieces.isToBeCut = true
+    try model.checkpoint()
+    model.pieces.isToBeCut = false
+    model.index.contentWriter.removeEntirely(old, location)
+    #expect(model.index.contentWriter.insert(new, location, count: counts.new) == true)
+    try model.checkpoint()
+    try model.check()
+  }
+
   @Test func damagedOrForeignBlockIsNoPiece() throws {
     var model = try Model.make(seed: 9)
     for _ in 0..<300 { model.change(growing: 70) }

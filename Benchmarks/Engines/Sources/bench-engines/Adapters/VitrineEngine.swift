@@ -10,7 +10,7 @@ final class VitrineEngine: Engine, RetainingSession {
 
   init(_ folder: String, _ plan: StorePlan) throws {
     // Enough that nothing is evicted: see the README of the package.
-    let ample = plan.payloadByteCount * 3 / 2 + 1024 * plan.entryCount + (64 << 20)
+    let ample = max(8 << 30, plan.payloadByteCount * 3 / 2 + 1024 * plan.entryCount)
     let options = StoreOptions(byteBudget: plan.byteBudget ?? ample, durability: .buffered)
     store = try CacheStore.open(at: folder, options: options)
     let layout =

@@ -49,7 +49,7 @@ enum Catalog {
           sampleCount: sampleCount, isCompressible: true)
       },
       Maker(name: "synced") {
-        SyncedWorkload(singleCount: count(500, 30), sharedCount: count(4000, 96))
+        SyncedWorkload(singleCount: count(2000, 30), sharedCount: count(16_000, 96))
       },
       Maker(name: "churn") {
         ChurnWorkload(
