@@ -4,6 +4,8 @@
 /// Invariant: one thread at a time uses a list. A lock guards its owner, or only one thread has the list.
 package final class WordList: @unchecked Sendable {
   private static let (leastChunk, mostChunk) = (128, 64 << 10)
+  /// The largest chunk that needs no mapping.
+  private static let mostAllocated = 8192
 
   private var chunks: [PageMemory] = []
   @exclusivity(unchecked) private var end: UnsafeMutablePointer<UInt64>?
@@ -30,8 +32,12 @@ package final class WordList: @unchecked Sendable {
 
   @inline(never)
   private func grow(by byteCount: Int) {
-    guard let chunk = PageMemory(byteCount: byteCount, isAligned: false, isExact: true) else {
-      fatalError("out of memory")
+    func allocate(_ byteCount: Int) -> PageMemory? {
+      PageMemory(byteCount: byteCount, isAligned: false, isExact: true)
+    }
+    // A process may have no mapping left, while the allocator still has memory.
+    guard let chunk = allocate(byteCount) ?? allocate(min(byteCount, WordList.mostAllocated)) else {
+      preconditionFailure("out of memory, as for any allocation of an object")
     }
     chunks.append(chunk)
     end = chunk.start.bindMemory(to: UInt64.self, capacity: chunk.byteCount / 8)
