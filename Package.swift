@@ -10,6 +10,7 @@ let package = Package(
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
     .library(name: "Vitrine", targets: ["Vitrine"]),
+    .library(name: "VitrineFoundation", targets: ["VitrineFoundation"]),
     .library(name: "VitrineImages", targets: ["VitrineImages"]),
     // The C interface. `make library` builds the form to install, with only the names of vitrine.h in it.
     .library(name: "VitrineC", type: .dynamic, targets: ["VitrineC"]),
@@ -46,6 +47,7 @@ let package = Package(
     .target(
       name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
       swiftSettings: engineSettings),
+    .target(name: "VitrineFoundation", dependencies: ["Vitrine"]),
     // Without the trait, SwiftPM does not look for the libraries, and these targets cannot be built.
     .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
@@ -151,6 +153,7 @@ let package = Package(
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(
       name: "VitrineCTests", dependencies: ["CVitrine", "Vitrine", "VitrineC"], exclude: ["Programs", "Symbols.txt"]),
+    .testTarget(name: "FoundationTests", dependencies: ["Vitrine", "VitrineFoundation"]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
       name: "store-process", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Tests/StoreProcess"),
