@@ -11,6 +11,11 @@ let package = Package(
   products: [
     .library(name: "Vitrine", targets: ["Vitrine"]),
     .library(name: "VitrineFoundation", targets: ["VitrineFoundation"]),
+    // The calls of other caches over a store.
+    .library(name: "VitrineDataCache", targets: ["VitrineDataCache"]),
+    .library(name: "VitrineDiskStorage", targets: ["VitrineDiskStorage"]),
+    .library(name: "VitrineJournaledCache", targets: ["VitrineJournaledCache"]),
+    .library(name: "VitrineURLCache", targets: ["VitrineURLCache"]),
     .library(name: "VitrineImages", targets: ["VitrineImages"]),
     // The C interface. `make library` builds the form to install, with only the names of vitrine.h in it.
     .library(name: "VitrineC", type: .dynamic, targets: ["VitrineC"]),
@@ -48,6 +53,18 @@ let package = Package(
       name: "Vitrine", dependencies: ["CZstd", "CXXHash", "CVitrineSystem"],
       swiftSettings: engineSettings),
     .target(name: "VitrineFoundation", dependencies: ["Vitrine"]),
+    .target(
+      name: "VitrineDataCache", dependencies: ["Vitrine", "VitrineFoundation"],
+      path: "Sources/Adapters/VitrineDataCache"),
+    .target(
+      name: "VitrineDiskStorage", dependencies: ["Vitrine", "VitrineFoundation"],
+      path: "Sources/Adapters/VitrineDiskStorage"),
+    .target(
+      name: "VitrineJournaledCache", dependencies: ["Vitrine", "VitrineFoundation"],
+      path: "Sources/Adapters/VitrineJournaledCache"),
+    .target(
+      name: "VitrineURLCache", dependencies: ["Vitrine", "VitrineFoundation"],
+      path: "Sources/Adapters/VitrineURLCache"),
     // Without the trait, SwiftPM does not look for the libraries, and these targets cannot be built.
     .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
@@ -154,6 +171,12 @@ let package = Package(
     .testTarget(
       name: "VitrineCTests", dependencies: ["CVitrine", "Vitrine", "VitrineC"], exclude: ["Programs", "Symbols.txt"]),
     .testTarget(name: "FoundationTests", dependencies: ["Vitrine", "VitrineFoundation"]),
+    .testTarget(
+      name: "AdapterTests",
+      dependencies: [
+        "Vitrine", "VitrineFoundation", "VitrineDataCache", "VitrineDiskStorage", "VitrineJournaledCache",
+        "VitrineURLCache",
+      ]),
     .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
       name: "store-process", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Tests/StoreProcess"),
