@@ -89,6 +89,35 @@ extension VitrineDataCache: DataCaching {}
     #expect(cache.store.count == 1 && cache.cachedData(for: "later") == Data([3]))
   }
 
+  @Test func changeDuringTheWriteOfAnOlderOneWins() throws {
+    let cache = try cache()
+    cache.storeData(Data([1]), for: "a")
+    world.clock.atNextReading { cache.storeData(Data([2]), for: "a") }
+    executor.run()
+    #expect(cache.cachedData(for: "a") == Data([2]))
+    cache.flush()
+    #expect(cache.store.bytes("a") == [2] && cache.queuedByteCount == 0)
+    cache.storeData(Data([3]), for: "a")
+    world.clock.atNextReading { cache.removeData(for: "a") }
+    cache.flush()
+    #expect(cache.cachedData(for: "a") == nil)
+    cache.flush()
+    #expect(!cache.store.contains("a") && cache.queuedByteCount == 0)
+  }
+
+  @Test func removalOfAllDuringAWriteWins() throws {
+    let cache = try cache()
+    cache.storeData(Data([1]), for: "a")
+    world.clock.atNextReading {
+      cache.removeAll()
+      cache.storeData(Data([2]), for: "b")
+    }
+    executor.run()
+    #expect(cache.cachedData(for: "a") == nil && cache.cachedData(for: "b") == Data([2]))
+    cache.flush()
+    #expect(cache.store.count == 1 && cache.cachedData(for: "b") == Data([2]) && cache.queuedByteCount == 0)
+  }
+
   @Test func flushOfAKeyWritesItAndTheOlderOnes() throws {
     let cache = try cache()
     for key in ["a", "b", "c"] { cache.storeData(Data(key.utf8), for: key) }

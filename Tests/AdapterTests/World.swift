@@ -5,9 +5,21 @@ import Vitrine
 /// A clock that a test moves.
 final class ManualClock: Clock, Sendable {
   private let now = Mutex<Int64>(1_700_000_000_000)
+  private let hook = Mutex<(@Sendable () -> Void)?>(nil)
 
-  func wallMilliseconds() -> Int64 { now.withLock { $0 } }
-  func monotonicNanoseconds() -> UInt64 { UInt64(wallMilliseconds()) * 1_000_000 }
+  /// Calls `body` when the clock is read next: within a put of a store.
+  func atNextReading(_ body: @escaping @Sendable () -> Void) { hook.withLock { $0 = body } }
+
+  func wallMilliseconds() -> Int64 {
+    let body = hook.withLock { hook in
+      defer { hook = nil }
+      return hook
+    }
+    body?()
+    return now.withLock { $0 }
+  }
+
+  func monotonicNanoseconds() -> UInt64 { UInt64(now.withLock { $0 }) * 1_000_000 }
   func sleep(milliseconds: Int) { advance(Int64(milliseconds)) }
   func advance(_ milliseconds: Int64) { now.withLock { $0 += milliseconds } }
   var date: Date { Date(timeIntervalSince1970: Double(wallMilliseconds()) / 1000) }
