@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 import Vitrine
 
 /// A clock that a test moves.
 final class ManualClock: Clock, Sendable {
-  private let now = Mutex<Int64>(1_700_000_000_000)
-  private let hook = Mutex<(@Sendable () -> Void)?>(nil)
+  private let now = Guarded<Int64>(1_700_000_000_000)
+  private let hook = Guarded<(@Sendable () -> Void)?>(nil)
 
   /// Calls `body` when the clock is read next: within a put of a store.
   func atNextReading(_ body: @escaping @Sendable () -> Void) { hook.withLock { $0 = body } }
@@ -52,7 +51,7 @@ final class World: Sendable {
 
 /// Work that a test runs on its own thread.
 final class ManualExecutor: Sendable {
-  private let work = Mutex<[@Sendable () -> Void]>([])
+  private let work = Guarded<[@Sendable () -> Void]>([])
 
   func add(_ body: @escaping @Sendable () -> Void) { work.withLock { $0.append(body) } }
   var count: Int { work.withLock { $0.count } }

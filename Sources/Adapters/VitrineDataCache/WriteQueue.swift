@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Vitrine
 import VitrineFoundation
 
@@ -37,9 +36,10 @@ final class WriteQueue: Sendable {
   let store: CacheStore
   let limit: Int
   private let policy: VitrineDataCache.FullQueuePolicy
-  private let state = Mutex(State())
-  /// Held while changes are written to the store.
-  private let writing = Mutex(())
+  private let state = Guarded(State())
+  /// Number of calls that wrote to the store. The lock is held while changes are written. It guards a number because
+  /// ThreadSanitizer takes the accesses of an empty value for accesses of the object around it.
+  private let writing = Guarded(0)
   /// Runs a closure soon on another thread.
   private let executor: @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -77,7 +77,7 @@ final class WriteQueue: Sendable {
         if hasNothing(for: key) { return }
       case .dropNewest, .wait:
         // The calling thread writes the oldest change itself. If there is none, another thread has just written all.
-        _ = writing.withLock { _ in writeOldest() }
+        _ = writing.withLock { writeOldest(&$0) }
       }
     }
     schedule()
@@ -131,26 +131,28 @@ final class WriteQueue: Sendable {
       state.isScheduled = false
       return state.nextNumber
     }
-    while writing.withLock({ _ in writeOldest(before: end) }) {}
+    while writing.withLock({ writeOldest(&$0, before: end) }) {}
   }
 
   /// Writes the queued change of one key, behind those queued before it. Changes that are queued meanwhile are left.
   func write(through key: String) {
     let end = state.withLock { state in state.changes[key].map { $0.number + 1 } ?? 0 }
-    while writing.withLock({ _ in writeOldest(before: end) }) {}
+    while writing.withLock({ writeOldest(&$0, before: end) }) {}
   }
 
   /// Writes the oldest change, or makes the removal of everything. Returns false if no change older than the number
-  /// `end` is queued. Called by one thread at a time.
-  private func writeOldest(before end: UInt64 = .max) -> Bool {
+  /// `end` is queued. Called under the lock of the writer.
+  private func writeOldest(_ writeCount: inout Int, before end: UInt64 = .max) -> Bool {
     let clearings = state.withLock { $0.clearings }
     if clearings > 0 {
       do throws(StoreError) { try store.removeAll() } catch { store.concealAll() }
       state.withLock { $0.clearings -= clearings }
+      writeCount += 1
       return true
     }
     guard let (key, change) = state.withLock({ oldest(of: &$0, before: end) }) else { return false }
     apply(change.data, to: key)
+    writeCount += 1
     state.withLock { state in
       guard state.changes[key]?.number == change.number else { return }
       state.changes[key] = nil

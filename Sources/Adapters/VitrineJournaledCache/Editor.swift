@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Vitrine
 
 extension VitrineJournaledCache {
@@ -10,7 +9,7 @@ extension VitrineJournaledCache {
     public let key: String
     private let number: UInt64
     /// The values that the edit has set, by their index.
-    private let values = Mutex<[Int: Data]>([:])
+    private let values = Guarded<[Int: Data]>([:])
 
     init(cache: VitrineJournaledCache, key: String, number: UInt64) {
       self.cache = cache

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Vitrine
 import VitrineFoundation
 
@@ -27,7 +26,7 @@ public final class VitrineJournaledCache: Sendable {
   let store: CacheStore
   private let styles: [Style]
   /// Held during a commit and the making of a snapshot, so that a snapshot has the values of one moment.
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   /// Opens the cache in a folder, and creates it if there is none.
   ///

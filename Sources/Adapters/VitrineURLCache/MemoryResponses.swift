@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Vitrine
 
 /// The responses that may be kept in memory only. Beyond its capacity, the oldest are dropped. Thread-safe.
 final class MemoryResponses: Sendable {
@@ -28,9 +28,9 @@ final class MemoryResponses: Sendable {
     }
   }
 
-  private let state: Mutex<State>
+  private let state: Guarded<State>
 
-  init(capacity: Int) { state = Mutex(State(capacity: capacity)) }
+  init(capacity: Int) { state = Guarded(State(capacity: capacity)) }
 
   /// Most bytes of all entries. A smaller value drops the oldest ones.
   var capacity: Int {
