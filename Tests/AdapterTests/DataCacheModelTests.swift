@@ -23,7 +23,8 @@ import VitrineDataCache
     var random = SeededNumbers(state: seed)
     let world = World()
     let executor = ManualExecutor()
-    let cache = VitrineDataCache(store: try world.open(), queueByteLimit: 3000, whenFull: .wait) { executor.add($0) }
+    let cache = VitrineDataCache(
+      store: try world.open(), queueByteLimit: 3000, whenFull: .wait, executor: executor.adding)
     var model: [String: Data] = [:]
     for step in 0..<400 {
       let key = "\(Int.random(in: 0..<12, using: &random))"

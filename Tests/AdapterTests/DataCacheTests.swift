@@ -23,8 +23,8 @@ extension VitrineDataCache: DataCaching {}
   private func cache(
     limit: Int = 1 << 20, whenFull: VitrineDataCache.FullQueuePolicy = .wait
   ) throws -> VitrineDataCache {
-    let executor = executor
-    return VitrineDataCache(store: try world.open(), queueByteLimit: limit, whenFull: whenFull) { executor.add($0) }
+    try VitrineDataCache(
+      store: world.open(), queueByteLimit: limit, whenFull: whenFull, executor: executor.adding)
   }
 
   @Test func protocolOfNukeIsFulfilledByOneLine() throws {
@@ -140,9 +140,8 @@ extension VitrineDataCache: DataCaching {}
     for policy in [VitrineDataCache.FullQueuePolicy.wait, .dropNewest] {
       let executor = ManualExecutor()
       let world = World()
-      let cache = VitrineDataCache(store: try world.open(), queueByteLimit: 1000, whenFull: policy) {
-        executor.add($0)
-      }
+      let cache = VitrineDataCache(
+        store: try world.open(), queueByteLimit: 1000, whenFull: policy, executor: executor.adding)
       cache.storeData(noise(5000), for: "a")
       #expect(cache.cachedData(for: "a") == noise(5000))
       cache.storeData(noise(6000), for: "a")
@@ -204,9 +203,8 @@ extension VitrineDataCache: DataCaching {}
 
   @Test func queuedValuesOutliveTheReleaseOfTheCache() throws {
     let store = try world.open()
-    let executor = executor
     do {
-      let cache = VitrineDataCache(store: store, queueByteLimit: 1 << 20, whenFull: .wait) { executor.add($0) }
+      let cache = VitrineDataCache(store: store, queueByteLimit: 1 << 20, whenFull: .wait, executor: executor.adding)
       cache.storeData(Data([1]), for: "a")
     }
     executor.run()

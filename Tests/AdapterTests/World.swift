@@ -53,7 +53,11 @@ final class World: Sendable {
 final class ManualExecutor: Sendable {
   private let work = Guarded<[@Sendable () -> Void]>([])
 
-  func add(_ body: @escaping @Sendable () -> Void) { work.withLock { $0.append(body) } }
+  /// Adds work. Does not reference the executor, because work that never runs references its cache.
+  var adding: @Sendable (@escaping @Sendable () -> Void) -> Void {
+    { [weak self] body in self?.work.withLock { $0.append(body) } }
+  }
+
   var count: Int { work.withLock { $0.count } }
 
   func run() {
