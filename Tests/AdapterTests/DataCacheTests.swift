@@ -48,6 +48,18 @@ extension VitrineDataCache: DataCaching {}
     #expect(cache.store.bytes("a") == [2] && cache.cachedData(for: "a") == Data([2]) && cache.queuedByteCount == 0)
   }
 
+  /// Swift takes these texts for equal, but their bytes differ.
+  @Test func keysAreComparedByTheirBytes() throws {
+    let cache = try cache()
+    let keys = ["\u{E9}", "e\u{301}", "\u{212B}", "\u{C5}", ""]
+    for (index, key) in keys.enumerated() { cache.storeData(Data([UInt8(index)]), for: key) }
+    for _ in 0..<2 {
+      for (index, key) in keys.enumerated() { #expect(cache.cachedData(for: key) == Data([UInt8(index)])) }
+      cache.flush()
+    }
+    #expect(cache.store.count == keys.count)
+  }
+
   @Test func storingRetainsTheDataWithoutACopy() throws {
     let cache = try cache()
     let data = noise(100_000)

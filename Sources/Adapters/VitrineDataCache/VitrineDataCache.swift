@@ -75,7 +75,7 @@ public final class VitrineDataCache: Sendable {
   /// Returns a copy of the value of a key, or nil if there is none. A queued value is returned without a copy. Takes
   /// microseconds, and waits for the disk only if the value is not in the memory of the system.
   public func cachedData(for key: String) -> Data? {
-    switch queue.answer(for: key) {
+    switch queue.answer(for: CacheKey(key)) {
     case .value(let data): data
     case .removed: nil
     case .unknown: store.data(key)
@@ -84,7 +84,7 @@ public final class VitrineDataCache: Sendable {
 
   /// Whether a key has a value. Reads no value.
   public func containsData(for key: String) -> Bool {
-    switch queue.answer(for: key) {
+    switch queue.answer(for: CacheKey(key)) {
     case .value: true
     case .removed: false
     case .unknown: store.contains(key)
@@ -93,10 +93,10 @@ public final class VitrineDataCache: Sendable {
 
   /// Queues a value. Takes microseconds and copies no bytes of the value, if the queue has room. Otherwise
   /// it follows the ``FullQueuePolicy``.
-  public func storeData(_ data: Data, for key: String) { queue.add(key, data) }
+  public func storeData(_ data: Data, for key: String) { queue.add(CacheKey(key), data) }
 
   /// Queues a removal. If the queue is full, the call writes the oldest changes itself.
-  public func removeData(for key: String) { queue.add(key, nil) }
+  public func removeData(for key: String) { queue.add(CacheKey(key), nil) }
 
   /// Drops all queued changes, and queues the removal of all entries of the store. Returns at once. Reads return nothing
   /// from here on, except values stored later.
@@ -117,7 +117,7 @@ public final class VitrineDataCache: Sendable {
   public func flush() { queue.writeAll() }
 
   /// Writes the queued change of a key, and those queued before it.
-  public func flush(for key: String) { queue.write(through: key) }
+  public func flush(for key: String) { queue.write(through: CacheKey(key)) }
 
   /// Removes expired values. Returns the number of values removed, or 0 after an error. The size needs no sweep: the
   /// store never exceeds its limit. O(1) if none has expired.

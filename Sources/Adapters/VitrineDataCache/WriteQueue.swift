@@ -4,7 +4,8 @@ import VitrineFoundation
 
 /// The queued changes of a data cache: values and removals that the store does not have yet.
 ///
-/// Each key has at most one queued change, the newest. Reads see queued changes before the store. One thread at a time
+/// Keys are compared by their bytes, as in the store; a `String` would equal its other normal forms. Each key has at most
+/// one queued change, the newest. Reads see queued changes before the store. One thread at a time
 /// writes, in the order of the changes, so the store never gets an older change of a key after a newer one.
 final class WriteQueue: Sendable {
   /// A queued change of one key: a value, or nil for a removal.
@@ -22,9 +23,9 @@ final class WriteQueue: Sendable {
   }
 
   private struct State {
-    var changes: [String: Change] = [:]
+    var changes: [CacheKey: Change] = [:]
     /// The keys in the order of their changes. A newer change of a key leaves the older place behind, which is skipped.
-    var order: ArraySlice<(key: String, number: UInt64)> = []
+    var order: ArraySlice<(key: CacheKey, number: UInt64)> = []
     var nextNumber: UInt64 = 1
     var byteCount = 0
     /// Number of removals of everything that the store has not made yet. All queued changes are newer.
@@ -54,12 +55,12 @@ final class WriteQueue: Sendable {
   }
 
   /// Bytes that a change counts against the limit: its key, its value, and about as much as the queue needs for them.
-  static func cost(_ key: String, _ data: Data?) -> Int { key.utf8.count + (data?.count ?? 0) + 128 }
+  static func cost(_ key: CacheKey, _ data: Data?) -> Int { key.url.count + (data?.count ?? 0) + 128 }
 
   /// Bytes of the queued changes.
   var byteCount: Int { state.withLock { $0.byteCount } }
 
-  func answer(for key: String) -> Answer {
+  func answer(for key: CacheKey) -> Answer {
     state.withLock { state in
       if let change = state.changes[key] { return change.data.map { .value($0) } ?? .removed }
       return state.clearings > 0 ? .removed : .unknown
@@ -67,7 +68,7 @@ final class WriteQueue: Sendable {
   }
 
   /// Queues a change, and makes room for it as the policy says.
-  func add(_ key: String, _ data: Data?) {
+  func add(_ key: CacheKey, _ data: Data?) {
     var data = data
     while !state.withLock({ insert(key, data, into: &$0) }) {
       switch policy {
@@ -83,7 +84,7 @@ final class WriteQueue: Sendable {
     schedule()
   }
 
-  private func hasNothing(for key: String) -> Bool {
+  private func hasNothing(for key: CacheKey) -> Bool {
     switch answer(for: key) {
     case .value: false
     case .removed: true
@@ -92,7 +93,7 @@ final class WriteQueue: Sendable {
   }
 
   /// Queues the change if there is room. An empty queue has room for any change.
-  private func insert(_ key: String, _ data: Data?, into state: inout State) -> Bool {
+  private func insert(_ key: CacheKey, _ data: Data?, into state: inout State) -> Bool {
     let cost = WriteQueue.cost(key, data)
     let old = state.changes[key].map { WriteQueue.cost(key, $0.data) } ?? 0
     guard state.byteCount - old + cost <= limit || state.byteCount == old else { return false }
@@ -135,7 +136,7 @@ final class WriteQueue: Sendable {
   }
 
   /// Writes the queued change of one key, behind those queued before it. Changes that are queued meanwhile are left.
-  func write(through key: String) {
+  func write(through key: CacheKey) {
     let end = state.withLock { state in state.changes[key].map { $0.number + 1 } ?? 0 }
     while writing.withLock({ writeOldest(&$0, before: end) }) {}
   }
@@ -162,7 +163,7 @@ final class WriteQueue: Sendable {
   }
 
   /// Takes the oldest place that still has its change. The change stays readable until it is written.
-  private func oldest(of state: inout State, before end: UInt64) -> (String, Change)? {
+  private func oldest(of state: inout State, before end: UInt64) -> (CacheKey, Change)? {
     while let place = state.order.first, place.number < end {
       state.order.removeFirst()
       if let change = state.changes[place.key], change.number == place.number { return (place.key, change) }
@@ -170,7 +171,7 @@ final class WriteQueue: Sendable {
     return nil
   }
 
-  private func apply(_ data: Data?, to key: String) {
+  private func apply(_ data: Data?, to key: CacheKey) {
     do throws(StoreError) {
       if let data {
         try store.put(data, for: key, options: PutOptions(durability: .buffered))
@@ -180,7 +181,7 @@ final class WriteQueue: Sendable {
     } catch {
       // An older value must not be returned in place of this one.
       if data != nil { _ = try? store.remove(key) }
-      store.conceal(CacheKey(key))
+      store.conceal(key)
     }
   }
 }
