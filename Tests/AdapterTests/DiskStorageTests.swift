@@ -30,11 +30,11 @@ extension String: DataTransformable {
 
   @Test func storedValueIsReturned() throws {
     let storage = try storage()
-    #expect(try storage.value(forKey: "a") == nil && !storage.isCached(forKey: "a"))
+    #expect(storage.value(forKey: "a") == nil && !storage.isCached(forKey: "a"))
     try storage.store(value: Data([1, 2]), forKey: "a")
-    #expect(try storage.value(forKey: "a") == Data([1, 2]) && storage.isCached(forKey: "a"))
+    #expect(storage.value(forKey: "a") == Data([1, 2]) && storage.isCached(forKey: "a"))
     try storage.store(value: Data(), forKey: "a")
-    #expect(try storage.value(forKey: "a") == Data())
+    #expect(storage.value(forKey: "a") == Data())
   }
 
   @Test func transformableValuesNeedOneLineEach() throws {
@@ -49,7 +49,7 @@ extension String: DataTransformable {
     world.clock.advance(7 * Self.day - 1)
     #expect(storage.isCached(forKey: "a"))
     world.clock.advance(1)
-    #expect(try !storage.isCached(forKey: "a") && storage.value(forKey: "a") == nil)
+    #expect(!storage.isCached(forKey: "a") && storage.value(forKey: "a") == nil)
   }
 
   @Test func everyFormOfExpiryIsKept() throws {
@@ -72,17 +72,17 @@ extension String: DataTransformable {
     try storage.store(value: Data([2]), forKey: "a", expiration: .expired)
     try storage.store(value: Data([2]), forKey: "b", expiration: .seconds(0))
     try storage.store(value: Data([2]), forKey: "b", expiration: .date(.distantPast))
-    #expect(try storage.value(forKey: "a") == Data([1]) && !storage.isCached(forKey: "b"))
+    #expect(storage.value(forKey: "a") == Data([1]) && !storage.isCached(forKey: "b"))
   }
 
   @Test func extremeExpiriesDoNotTrap() throws {
     let storage = try storage()
     for seconds in [Double.infinity, -.infinity, .nan, 1e300] {
       try storage.store(value: Data([1]), forKey: "\(seconds)", expiration: .seconds(seconds))
-      _ = try storage.value(forKey: "\(seconds)")
+      _ = storage.value(forKey: "\(seconds)")
     }
     try storage.store(value: Data([1]), forKey: "days", expiration: .days(.max))
-    #expect(try storage.value(forKey: "days") == Data([1]) && storage.isCached(forKey: "inf"))
+    #expect(storage.value(forKey: "days") == Data([1]) && storage.isCached(forKey: "inf"))
   }
 
   @Test func cacheTimeBeginsAnewAtEachRead() throws {
@@ -90,38 +90,51 @@ extension String: DataTransformable {
     try storage.store(value: Data([1]), forKey: "a")
     for _ in 0..<5 {
       world.clock.advance(9000)
-      #expect(try storage.value(forKey: "a") == Data([1]))
+      #expect(storage.value(forKey: "a") == Data([1]))
     }
     world.clock.advance(10_000)
-    #expect(try storage.value(forKey: "a") == nil)
+    #expect(storage.value(forKey: "a") == nil)
   }
 
   @Test func readWithoutExtensionLeavesTheExpiry() throws {
     let storage = try storage(expiration: .seconds(10))
     try storage.store(value: Data([1]), forKey: "a")
     world.clock.advance(9000)
-    #expect(try storage.value(forKey: "a", extendingExpiration: .none) == Data([1]))
+    #expect(storage.value(forKey: "a", extendingExpiration: .none) == Data([1]))
     #expect(storage.isCached(forKey: "a"))
     world.clock.advance(1000)
     #expect(!storage.isCached(forKey: "a"))
   }
 
+  @Test func refusedExtensionIsNoError() throws {
+    try storage(expiration: .seconds(10)).store(value: Data([1]), forKey: "a")
+    world.clock.advance(5000)
+    let clock = world.clock
+    let reader = VitrineDiskStorage(
+      store: try world.open(StoreOptions(isReadOnly: true)), sizeLimit: 0, expiration: .never
+    ) { clock.date }
+    #expect(reader.value(forKey: "a") == Data([1]))
+    #expect(throws: StoreError.readOnly) { try reader.store(value: Data([2]), forKey: "a") }
+    world.clock.advance(5000)
+    #expect(reader.value(forKey: "a") == nil)
+  }
+
   @Test func readSetsAGivenExpiry() throws {
     let storage = try storage(expiration: .seconds(10))
     try storage.store(value: Data([1]), forKey: "a")
-    #expect(try storage.value(forKey: "a", extendingExpiration: .expirationTime(.seconds(60))) == Data([1]))
+    #expect(storage.value(forKey: "a", extendingExpiration: .expirationTime(.seconds(60))) == Data([1]))
     world.clock.advance(59_000)
-    #expect(try storage.value(forKey: "a", extendingExpiration: .expirationTime(.never)) == Data([1]))
+    #expect(storage.value(forKey: "a", extendingExpiration: .expirationTime(.never)) == Data([1]))
     world.clock.advance(1000 * Self.day)
-    #expect(try storage.value(forKey: "a") == Data([1]))
-    #expect(try storage.value(forKey: "a", extendingExpiration: .expirationTime(.expired)) == Data([1]))
+    #expect(storage.value(forKey: "a") == Data([1]))
+    #expect(storage.value(forKey: "a", extendingExpiration: .expirationTime(.expired)) == Data([1]))
     #expect(!storage.isCached(forKey: "a"))
   }
 
   @Test func cacheTimeOfAValueWithoutExpiryIsNone() throws {
     let storage = try storage(expiration: .never)
     try storage.store(value: Data([1]), forKey: "a")
-    #expect(try storage.value(forKey: "a") == Data([1]))
+    #expect(storage.value(forKey: "a") == Data([1]))
     world.clock.advance(1000 * Self.day)
     #expect(storage.isCached(forKey: "a"))
   }
@@ -173,7 +186,7 @@ extension String: DataTransformable {
     #expect(first.totalSize() <= 1 << 20 && first.isCached(forKey: "49"))
     try first.cacheStore.close()
     let second = try VitrineDiskStorage(path: world.path, sizeLimit: 1 << 20)
-    #expect(try second.value(forKey: "49") == noise(60_000, seed: 49))
+    #expect(second.value(forKey: "49") == noise(60_000, seed: 49))
     try second.cacheStore.close()
   }
 
@@ -186,7 +199,7 @@ extension String: DataTransformable {
       try storage.cacheStore.put(
         [7], for: "\(number)",
         options: PutOptions(metadata: metadata, expirationMilliseconds: world.clock.wallMilliseconds() + 1000))
-      #expect(try storage.value(forKey: "\(number)") == Data([7]))
+      #expect(storage.value(forKey: "\(number)") == Data([7]))
     }
   }
 }

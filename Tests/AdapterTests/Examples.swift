@@ -36,7 +36,7 @@ private func dataCache(folder: String, jpeg: Data) throws {
 private func diskStorage(folder: String, jpeg: Data) throws {
   let storage = try VitrineDiskStorage(path: folder, sizeLimit: 200 << 20, expiration: .days(7))
   try storage.store(value: jpeg, forKey: "a", expiration: .seconds(3600))
-  let data = try storage.value(forKey: "a", extendingExpiration: .cacheTime)  // an hour from now on
+  let data = storage.value(forKey: "a", extendingExpiration: .cacheTime)  // an hour from now on
   let removed = try storage.removeExpiredValues()
 
   _ = (data, removed)

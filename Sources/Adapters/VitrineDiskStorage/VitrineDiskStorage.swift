@@ -75,14 +75,14 @@ public final class VitrineDiskStorage: Sendable {
   /// Returns a copy of a value, or nil if there is none or it has expired. Extends its expiry as `extending` says.
   ///
   /// Costs a get and a copy. An extension writes a small record, unless it would move the expiry by less than a second.
-  /// Throws the errors of the extension.
+  /// If the store refuses the extension, the value is returned all the same and keeps its expiry.
   public func value(
     forKey key: String, extendingExpiration extending: ExpirationExtending = .cacheTime
-  ) throws(StoreError) -> Data? {
+  ) -> Data? {
     // A Blob has the expiry and the metadata of the very value.
     guard let blob = cacheStore.blob(key) else { return nil }
     let data = blob.data
-    try extend(key, blob.expiration, CacheTime(blob.metadata), extending)
+    try? extend(key, blob.expiration, CacheTime(blob.metadata), extending)
     return data
   }
 
