@@ -120,9 +120,9 @@ struct PictureLoading {
     let styles = try PictureLoading.styleNames.map { try ImageStyle(name: $0) }
     let budget = max(512 << 20, 2 * outcome.byteCount + (1 << 20) * all.count)
     let store = try CacheStore.open(at: storePath, options: StoreOptions(byteBudget: budget))
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.keeps = .both
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
 
     let first = PicturePass.run(all, styles, through: pipeline)
     outcome.passes.append(("first", first, "from the server, which sees \(server.requests.count) requests"))

@@ -16,7 +16,7 @@ struct PicturePass {
   static let mode = "load"
 
   /// Requests each URL in each style, all at once. Blocks until all have come.
-  static func run(_ urls: [String], _ styles: [ImageStyle], through pipeline: ImagePipeline) -> PicturePass {
+  static func run(_ urls: [String], _ styles: [ImageStyle], through pipeline: PicturePipeline) -> PicturePass {
     let pass = Locked(PicturePass())
     let end = DispatchSemaphore(value: 0)
     let start = ContinuousClock.now
@@ -26,7 +26,7 @@ struct PicturePass {
           for style in styles {
             group.addTask {
               do {
-                let response = try await pipeline.image(for: ImageRequest(url, style: style))
+                let response = try await pipeline.image(for: PictureRequest(url, style: style))
                 pass.withLock { $0.add(response) }
               } catch {
                 pass.withLock { $0.failures[url] = "\(error)" }
@@ -45,7 +45,7 @@ struct PicturePass {
     }
   }
 
-  private mutating func add(_ response: ImageResponse) {
+  private mutating func add(_ response: PictureResponse) {
     pictureCount += 1
     requestCount += response.requestCount
     receivedByteCount += response.receivedByteCount
@@ -74,7 +74,7 @@ struct PicturePass {
     guard arguments.count >= 2 else { throw DemoError("which store and styles?") }
     let styles = try arguments[1].split(separator: ",").map { try ImageStyle(name: String($0)) }
     let store = try CacheStore.open(at: arguments[0])
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(store)))
+    let pipeline = PicturePipeline(.init(storage: StoreStorage(store)))
     let pass = run(Array(arguments.dropFirst(2)), styles, through: pipeline)
     try store.close()
     print(pass.pictureCount, pass.requestCount, pass.receivedByteCount, pass.decodeCount, pass.seconds)

@@ -5,26 +5,26 @@ import VitrineImages
 // library does. `DocumentationTests` compares them; these functions are never called.
 
 private func readme(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
-  let pipeline = ImagePipeline(.init(storage: StoreStorage(try CacheStore.open(at: folder + "/pictures"))))
+  let pipeline = PicturePipeline(.init(storage: StoreStorage(try CacheStore.open(at: folder + "/pictures"))))
   let style = try ImageStyle.circle(60, scale: 2)
 
-  let avatar = try await pipeline.image(for: ImageRequest("https://example.org/cat.jpg", style: style))
+  let avatar = try await pipeline.image(for: PictureRequest("https://example.org/cat.jpg", style: style))
   avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }  // mapped, and decoded only once
 }
 
 private func showing(folder: String, draw: (RawSpan, BitmapLayout) -> Void) async throws {
   let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 500_000_000))
-  let pipeline = ImagePipeline(.init(storage: StoreStorage(store)))
+  let pipeline = PicturePipeline(.init(storage: StoreStorage(store)))
 
   let style = try ImageStyle.circle(60, scale: 2)
-  let avatar = try await pipeline.image(for: ImageRequest("https://example.com/a.jpg", style: style))
+  let avatar = try await pipeline.image(for: PictureRequest("https://example.com/a.jpg", style: style))
   avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }
 }
 
 private struct Offer {}
 
 private func preheating(
-  offers: [Offer], offset: Double, height: Double, pipeline: ImagePipeline, request: (Offer) -> ImageRequest
+  offers: [Offer], offset: Double, height: Double, pipeline: PicturePipeline, request: (Offer) -> PictureRequest
 ) {
   var window = PreheatWindow()
   let rows = UniformGrid(itemCount: offers.count, rowLength: 60)
@@ -36,6 +36,6 @@ private func preheating(
 
 private func decodingElsewhere(store: CacheStore) {
   let decoder = ProcessDecoder(executable: "/usr/local/bin/vitrine-decoder")
-  let pipeline = ImagePipeline(.init(storage: StoreStorage(store), decoder: decoder))
+  let pipeline = PicturePipeline(.init(storage: StoreStorage(store), decoder: decoder))
   _ = pipeline
 }

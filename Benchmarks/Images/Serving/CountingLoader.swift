@@ -2,7 +2,7 @@ import Foundation
 import VitrineImages
 
 /// Counts network traffic, below every layer that may coalesce or repeat requests. Safe from any thread.
-final class CountingLoader: DataLoading {
+final class CountingLoader: ByteLoading {
   struct Count: Codable, Sendable {
     var requests = 0
     /// The bytes of bodies.
@@ -26,10 +26,10 @@ final class CountingLoader: DataLoading {
     }
   }
 
-  private let loader: any DataLoading
+  private let loader: any ByteLoading
   private let total = Locked(Count())
 
-  init(_ loader: any DataLoading = HTTPLoader()) { self.loader = loader }
+  init(_ loader: any ByteLoading = HTTPLoader()) { self.loader = loader }
 
   var count: Count { total.withLock { $0 } }
 

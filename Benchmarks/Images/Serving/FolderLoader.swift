@@ -2,7 +2,7 @@ import Foundation
 import VitrineImages
 
 /// Loads files of one folder, for scenes without a network: a URL is a file's name.
-struct FolderLoader: DataLoading {
+struct FolderLoader: ByteLoading {
   let photos: Photos
 
   func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {

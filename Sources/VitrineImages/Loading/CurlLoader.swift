@@ -16,7 +16,7 @@
   /// One thread runs all loads of a loader. It sleeps while no bytes arrive, and exists only during loads. It calls the
   /// receivers, so a receiver that blocks delays the other loads. Connections stay open for later loads until the
   /// loader is released. Proxies come from the environment, such as `https_proxy`. Thread-safe.
-  public final class CurlLoader: DataLoading {
+  public final class CurlLoader: ByteLoading {
     private let loop: CurlLoop
     private let files = FileLoader()
     private let loadsFiles: Bool

@@ -31,7 +31,7 @@ final class HTTPFetcher: Sendable {
     var receivedByteCount: Int
   }
 
-  private let loader: any DataLoading
+  private let loader: any ByteLoading
   private let options: Options
   private let failures: MemoryCache<LoadRequest, Failure>
   private let partials: MemoryCache<LoadRequest, PartialBody>
@@ -45,7 +45,7 @@ final class HTTPFetcher: Sendable {
   }
 
   init(
-    _ loader: any DataLoading, _ options: Options = Options(),
+    _ loader: any ByteLoading, _ options: Options = Options(),
     now: @escaping @Sendable () -> Int64 = MemoryCache<LoadRequest, Int>.uptime,
     sleep: @escaping @Sendable (_ milliseconds: Int64) async throws -> Void = {
       try await Task.sleep(nanoseconds: UInt64(max(0, $0)) * 1_000_000)

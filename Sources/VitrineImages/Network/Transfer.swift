@@ -20,7 +20,7 @@ struct Transfer {
   }
 
   mutating func run(
-    _ request: LoadRequest, _ conditions: [String: String], _ loader: any DataLoading
+    _ request: LoadRequest, _ conditions: [String: String], _ loader: any ByteLoading
   ) async throws -> HTTPFetcher.Fetched {
     var asked = request
     let rest = partial

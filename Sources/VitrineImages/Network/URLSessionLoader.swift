@@ -16,7 +16,7 @@ import Foundation
 /// 2^63.
 ///
 /// Thread-safe. A load costs one task of the session. Its bytes are passed on as they arrive.
-public final class URLSessionLoader: DataLoading {
+public final class URLSessionLoader: ByteLoading {
   private let session: URLSession
   private let loads: Loads
   private let mostSeconds: Double

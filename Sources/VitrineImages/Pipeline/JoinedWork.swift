@@ -4,7 +4,7 @@
 /// leaves. When the last waiter leaves, the work is canceled, and the next caller starts it again. Thread-safe. O(1),
 /// except changes of priority, which are O(waiters).
 final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  typealias Priority = ImageRequest.Priority
+  typealias Priority = PictureRequest.Priority
 
   private struct Waiter {
     var priority: Priority
@@ -148,7 +148,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
 /// The priority of a piece of work, which may change while the work runs.
 final class Interest: Sendable {
-  typealias Priority = ImageRequest.Priority
+  typealias Priority = PictureRequest.Priority
 
   private struct State {
     var priority: Priority

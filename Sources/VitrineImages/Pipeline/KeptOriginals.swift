@@ -18,7 +18,7 @@ final class KeptOriginals: Sendable {
 
   /// Returns the original stored for a request, or nil. An original whose digest is in `useless` counts as not stored.
   /// Throws `CancellationError`.
-  func original(for request: ImageRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
+  func original(for request: PictureRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
     let original = try await storage.trying({ try await $0.original(for: request.key) }) ?? nil
     guard let original else { return try await unkept(request, besides: useless) }
     let record = ResponseRecord(metadata: original.metadata)
@@ -29,7 +29,7 @@ final class KeptOriginals: Sendable {
   }
 
   /// Returns the record of an original that is not stored, read from the stored picture in the request's style.
-  private func unkept(_ request: ImageRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
+  private func unkept(_ request: PictureRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
     // A cache-only request, or one for the original, has already looked at everything stored.
     if request.cachePolicy == .cacheOnly || request.style == .original { return nil }
     let styled = try await storage.trying({ try await $0.styled(request.style, for: request.key) }) ?? nil

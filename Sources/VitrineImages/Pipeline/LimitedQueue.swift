@@ -30,7 +30,7 @@ final class LimitedQueue: Sendable {
   }
 
   /// Returns a ticket for ``run(_:_:)``. Its priority can be changed from now on.
-  func ticket(_ priority: ImageRequest.Priority, _ claim: Claim = .none) -> Ticket {
+  func ticket(_ priority: PictureRequest.Priority, _ claim: Claim = .none) -> Ticket {
     state.withLock { state in
       state.nextNumber += 1
       state.places.waiting.append(state.nextNumber, priority, claim)
@@ -80,7 +80,7 @@ final class LimitedQueue: Sendable {
 
   /// Changes the priority of a waiter. A task that already has a place keeps it; if only preheating still wants it,
   /// the place becomes a preheating place.
-  func setPriority(_ priority: ImageRequest.Priority, of ticket: Ticket) {
+  func setPriority(_ priority: PictureRequest.Priority, of ticket: Ticket) {
     state.withLock { $0.places.setPriority(priority, of: ticket.number) }
     admit()
   }

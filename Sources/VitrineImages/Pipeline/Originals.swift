@@ -56,7 +56,7 @@ final class Originals: Sendable {
   ///   - useless: Digests of originals that proved unusable and count as not stored.
   /// - Throws: ``LoadError``, `CancellationError`, and errors of the loader. An error of the storage counts as a miss.
   func original(
-    for request: ImageRequest, version: UInt64, _ interest: Interest, besides useless: Set<Digest> = []
+    for request: PictureRequest, version: UInt64, _ interest: Interest, besides useless: Set<Digest> = []
   ) async throws -> Found {
     var kept = try await keptOriginals.original(for: request, besides: useless)
     if let record = kept?.record, request.cachePolicy == .use {
@@ -100,7 +100,7 @@ final class Originals: Sendable {
 
   /// Returns the answer of the network, or the stored original if it may be shown after an error.
   private func answer(
-    to request: ImageRequest, _ kept: Found?, _ download: Download, _ interest: Interest, besides useless: Set<Digest>
+    to request: PictureRequest, _ kept: Found?, _ download: Download, _ interest: Interest, besides useless: Set<Digest>
   ) async throws -> Found {
     do {
       while true {
@@ -129,7 +129,7 @@ final class Originals: Sendable {
   /// request. A downloaded original is held while it is decoded and drawn, and stored before its release, so one of
   /// the two lookups finds it.
   private func arrived(
-    _ download: Download, _ request: ImageRequest, besides useless: Set<Digest>
+    _ download: Download, _ request: PictureRequest, besides useless: Set<Digest>
   ) async throws -> Found? {
     if asksNetwork(request, nil) { return nil }
     if let arrival = arrivals[download], arrival.record.answers(request.headers),
@@ -144,11 +144,11 @@ final class Originals: Sendable {
   }
 
   /// Returns the stored original that may replace a response that is not a picture, or nil.
-  func standIn(for request: ImageRequest, besides useless: Set<Digest>) async throws -> Found? {
+  func standIn(for request: PictureRequest, besides useless: Set<Digest>) async throws -> Found? {
     request.cachePolicy == .staleIfError ? try await keptOriginals.original(for: request, besides: useless) : nil
   }
 
-  private func asksNetwork(_ request: ImageRequest, _ record: ResponseRecord?) -> Bool {
+  private func asksNetwork(_ request: PictureRequest, _ record: ResponseRecord?) -> Bool {
     switch request.cachePolicy {
     case .cacheOnly: false
     case .reload: true
@@ -157,7 +157,7 @@ final class Originals: Sendable {
     }
   }
 
-  private func mayShow(_ record: ResponseRecord?, _ request: ImageRequest, after error: LoadError) -> Bool {
+  private func mayShow(_ record: ResponseRecord?, _ request: PictureRequest, after error: LoadError) -> Bool {
     switch request.cachePolicy {
     case .staleIfError: true
     // The server's own rule about stale answers after an error applies.
@@ -167,7 +167,7 @@ final class Originals: Sendable {
   }
 
   private func fetched(
-    _ request: ImageRequest, _ kept: Found?, _ download: Download, _ interest: Interest
+    _ request: PictureRequest, _ kept: Found?, _ download: Download, _ interest: Interest
   ) async throws -> Found {
     let places = DownloadPlaces(loads: loads, bodies: bodies, interest)
     let conditions = request.cachePolicy == .reload ? [:] : kept?.record?.conditions ?? [:]

@@ -7,7 +7,7 @@ extension PictureLoader {
   }
 
   /// Returns whether the storage holds the data for the request, so that no work is necessary. Decodes nothing.
-  func isKept(_ request: ImageRequest) async throws -> Bool {
+  func isKept(_ request: PictureRequest) async throws -> Bool {
     if request.cachePolicy == .reload || request.cachePolicy == .revalidate { return false }
     if request.style == .original || !configuration.keeps.keepsStyled { return try await isOriginalKept(request) }
     let kept = try await configuration.storage.trying { try await $0.styled(request.style, for: request.key) }
@@ -17,7 +17,7 @@ extension PictureLoader {
       && record.freshUntil.map { configuration.now() < $0 } ?? true
   }
 
-  private func isOriginalKept(_ request: ImageRequest) async throws -> Bool {
+  private func isOriginalKept(_ request: PictureRequest) async throws -> Bool {
     let kept = try await configuration.storage.trying { try await $0.original(for: request.key) }
     guard let kept = kept ?? nil else { return false }
     guard let record = ResponseRecord(metadata: kept.metadata) else { return true }

@@ -51,7 +51,7 @@ extension PictureLoader {
   /// Counts a showing of an encoded picture from the storage. The second showing stores it as pixels and returns them.
   /// The count is in the metadata, so it survives closing and reopening.
   func noteShowing(
-    of bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
+    of bitmap: Bitmap, _ record: StyledRecord, _ request: PictureRequest, _ version: UInt64, _ interest: Interest
   ) async throws -> Bitmap? {
     guard let original = record.original else { return nil }
     var record = record
@@ -74,7 +74,7 @@ extension PictureLoader {
 
   /// Updates the record of the original in the metadata of a styled picture.
   func renew(
-    _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64, _ interest: Interest
+    _ record: StyledRecord, _ request: PictureRequest, _ version: UInt64, _ interest: Interest
   ) async throws {
     guard let original = record.original else { return }
     try await writes.run(request.key, interest) {

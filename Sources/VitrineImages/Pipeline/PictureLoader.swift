@@ -5,10 +5,10 @@ import Vitrine
 ///
 /// An error of the storage counts as a miss, so pictures are shown without it. Thread-safe.
 final class PictureLoader: Sendable {
-  typealias Configuration = ImagePipeline.Configuration
+  typealias Configuration = PicturePipeline.Configuration
 
   struct Loaded: Sendable {
-    var response: ImageResponse
+    var response: PictureResponse
     /// The end of freshness in milliseconds since 1970, or nil if it never ends.
     var freshUntil: Int64?
     /// The version of the key that the picture belongs to; nil if the picture must not be kept, or the key has
@@ -21,7 +21,7 @@ final class PictureLoader: Sendable {
   struct Job: Hashable, Sendable {
     let key: KeyText
     let style: ImageStyle
-    let policy: ImageRequest.CachePolicy
+    let policy: PictureRequest.CachePolicy
     /// Work that began under an older version does not answer requests made after the key changed.
     let version: UInt64
   }
@@ -66,7 +66,7 @@ final class PictureLoader: Sendable {
     decodes = Decodes(configuration.decoder, work, threads)
   }
 
-  func load(_ request: ImageRequest, interest: Interest) async throws -> Loaded {
+  func load(_ request: PictureRequest, interest: Interest) async throws -> Loaded {
     let version = versions.begin(request.key)
     defer { versions.end(request.key) }
     let job = Job(key: KeyText(request.key), style: request.style, policy: request.cachePolicy, version: version)
@@ -86,7 +86,7 @@ final class PictureLoader: Sendable {
   }
 
   /// Returns a picture that is available without waiting: stored as pixels, and readable without a read of the disk.
-  func atHand(_ request: ImageRequest) -> Loaded? {
+  func atHand(_ request: PictureRequest) -> Loaded? {
     guard request.mayShowKept, request.style != .original else { return nil }
     let version = versions.current(of: request.key)
     guard let kept = configuration.storage?.styledAtHand(request.style, for: request.key),
@@ -98,13 +98,13 @@ final class PictureLoader: Sendable {
 
   /// Returns a picture that is stored as pixels, so there is no work to share. Returns nil if there is none, if it
   /// must be decoded, or if the request must not use it.
-  func kept(_ request: ImageRequest) async throws -> Loaded? {
+  func kept(_ request: PictureRequest) async throws -> Loaded? {
     if !request.mayShowKept { return nil }
     let version = versions.current(of: request.key)
     return try await styled(request, version, Interest(request.priority), mayDecode: false)
   }
 
-  private func make(_ request: ImageRequest, _ version: UInt64, _ interest: Interest) async throws -> Loaded {
+  private func make(_ request: PictureRequest, _ version: UInt64, _ interest: Interest) async throws -> Loaded {
     let family = configuration.families.first { $0.contains(request.style) } ?? [request.style]
     decodes.want(family, of: request.key)
     defer { decodes.wantNoMore(family, of: request.key) }
@@ -124,7 +124,7 @@ final class PictureLoader: Sendable {
   }
 
   private func picture(
-    _ request: ImageRequest, _ family: [ImageStyle], of original: Originals.Found, besides useless: Set<Digest>,
+    _ request: PictureRequest, _ family: [ImageStyle], of original: Originals.Found, besides useless: Set<Digest>,
     _ version: UInt64, _ interest: Interest
   ) async throws -> Loaded {
     // If another download brought the original, another request may already have drawn this style.
@@ -152,7 +152,7 @@ final class PictureLoader: Sendable {
 
   /// Revalidates in the background, for later requests. Joins the download of `answer`, which keeps it under way until
   /// then.
-  private func renew(_ request: ImageRequest, _ answer: Task<Originals.Found, any Error>?) {
+  private func renew(_ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?) {
     var request = request
     request.cachePolicy = .revalidate
     renewals.begin { [self, request] in
@@ -166,7 +166,7 @@ final class PictureLoader: Sendable {
   /// Returns the stored picture of the request's style, or nil. `original` has just been found valid. If it is new,
   /// only a picture made from exactly this original counts.
   private func styled(
-    _ request: ImageRequest, _ version: UInt64, _ interest: Interest, of original: Originals.Found? = nil,
+    _ request: PictureRequest, _ version: UInt64, _ interest: Interest, of original: Originals.Found? = nil,
     mayDecode: Bool = true
   ) async throws -> Loaded? {
     guard request.style != .original,
@@ -187,23 +187,24 @@ final class PictureLoader: Sendable {
     if case .encoded = kept.content, configuration.styledForm == .automatic, let version = loaded.version,
       let pixels = try await noteShowing(of: shown.bitmap, record, request, version, interest)
     {
-      loaded.response = ImageResponse(pixels, .styled)
+      loaded.response = PictureResponse(pixels, .styled)
       loaded.response.decodeCount = shown.decodeCount
     }
     return loaded
   }
 
   /// Whether the request's headers select the same original.
-  private func mayShow(_ record: StyledRecord, _ request: ImageRequest) -> Bool {
+  private func mayShow(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
     request.cachePolicy == .cacheOnly || ResponseRecord.answers(record.vary, request.headers)
   }
 
-  private func isFresh(_ record: StyledRecord, _ request: ImageRequest) -> Bool {
+  private func isFresh(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
     request.cachePolicy == .cacheOnly || record.freshUntil.map { configuration.now() < $0 } ?? true
   }
 
-  private func loaded(_ bitmap: Bitmap, _ record: StyledRecord, _ request: ImageRequest, _ version: UInt64) -> Loaded {
-    var loaded = Loaded(response: ImageResponse(bitmap, .styled), freshUntil: record.freshUntil)
+  private func loaded(_ bitmap: Bitmap, _ record: StyledRecord, _ request: PictureRequest, _ version: UInt64) -> Loaded
+  {
+    var loaded = Loaded(response: PictureResponse(bitmap, .styled), freshUntil: record.freshUntil)
     loaded.vary = record.vary
     loaded.version = versions.confirm(record.original, of: request.key, begunAt: version)
     return loaded

@@ -26,12 +26,12 @@ final class PictureMemory: Sendable {
 
   /// Returns a picture that may be shown immediately, or nil if there is none or the request must ask the network
   /// first.
-  func response(for request: ImageRequest) -> ImageResponse? {
+  func response(for request: PictureRequest) -> PictureResponse? {
     guard request.mayShowKept, let kept = current(Preheater.Wish(request)) else { return nil }
     let isExact = request.cachePolicy == .cacheOnly
     if !isExact, let until = kept.freshUntil, now() >= until { return nil }
     if !isExact, !ResponseRecord.answers(kept.vary, request.headers) { return nil }
-    return ImageResponse(kept.bitmap, .memory)
+    return PictureResponse(kept.bitmap, .memory)
   }
 
   /// Whether a picture is in memory, fresh or stale.
@@ -46,16 +46,16 @@ final class PictureMemory: Sendable {
 
   /// Returns the picture of the same key that looks most like the request: see ``NearestStyle``. Costs one lookup for
   /// each recent style.
-  func nearest(to request: ImageRequest) -> ImageResponse? {
+  func nearest(to request: PictureRequest) -> PictureResponse? {
     for style in NearestStyle.order(styles.withLock { $0.keys }, near: request.style) {
       if let kept = current(Preheater.Wish(request.key, style)), ResponseRecord.answers(kept.vary, request.headers) {
-        return ImageResponse(kept.bitmap, .placeholder)
+        return PictureResponse(kept.bitmap, .placeholder)
       }
     }
     return nil
   }
 
-  func keep(_ loaded: PictureLoader.Loaded, for request: ImageRequest) {
+  func keep(_ loaded: PictureLoader.Loaded, for request: PictureRequest) {
     guard let version = loaded.version else { return }
     let bitmap = loaded.response.bitmap
     let kept = Kept(bitmap: bitmap, freshUntil: loaded.freshUntil, vary: loaded.vary, version: version)

@@ -2,7 +2,7 @@ import Vitrine
 
 /// A picture to be made from an original.
 struct PictureOrder: Sendable {
-  let request: ImageRequest
+  let request: PictureRequest
   /// The styles to draw, including the request's own.
   let family: [ImageStyle]
   let original: Originals.Found
@@ -60,7 +60,7 @@ extension PictureLoader {
       throw ImageError.invalidArgument("no picture of the style '\(style)' was drawn")
     }
     var loaded = Loaded(
-      response: ImageResponse(bitmap, order.original.isNew ? .network : .original),
+      response: PictureResponse(bitmap, order.original.isNew ? .network : .original),
       freshUntil: order.original.record?.freshUntil, version: drawn.version)
     loaded.vary = order.original.record?.vary ?? [:]
     loaded.response.requestCount = order.original.requestCount

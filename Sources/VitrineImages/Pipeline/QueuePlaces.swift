@@ -35,7 +35,7 @@ struct QueuePlaces {
 
   /// Changes the priority of a waiter or of a held place. If only preheating still wants a held place, it becomes a
   /// preheating place, beyond their limit if necessary, and its request place is free.
-  mutating func setPriority(_ priority: ImageRequest.Priority, of number: UInt64) {
+  mutating func setPriority(_ priority: PictureRequest.Priority, of number: UInt64) {
     waiting.setPriority(priority, of: number)
     guard priority == .preheating, let place = held[number], !place.isPreheating else { return }
     held[number]?.isPreheating = true
@@ -68,13 +68,13 @@ struct QueuePlaces {
     if isOneAlone { return nil }
     // A waiter for the whole queue blocks later ones, since it might otherwise wait forever.
     if let loner = waiting.firstLoner { return held.isEmpty ? loner : nil }
-    for priority in ImageRequest.Priority.allCases.reversed() where hasPlace(priority) {
+    for priority in PictureRequest.Priority.allCases.reversed() where hasPlace(priority) {
       if let first = waiting.first(priority, where: mayEnter) { return first }
     }
     return nil
   }
 
-  private func hasPlace(_ priority: ImageRequest.Priority) -> Bool {
+  private func hasPlace(_ priority: PictureRequest.Priority) -> Bool {
     priority == .preheating ? admitsPreheating && preheatingCount < preheatingLimit : runningCount < limit
   }
 

@@ -3,7 +3,7 @@
 /// Arrival, and the departure of the first of a line, are O(1). Departure from the middle and a change of priority are
 /// O(log n), and move 8 bytes for each waiter behind.
 struct WaitingLines {
-  typealias Priority = ImageRequest.Priority
+  typealias Priority = PictureRequest.Priority
   typealias Continuation = CheckedContinuation<Void, any Error>
 
   struct Waiter {

@@ -6,7 +6,7 @@ struct PreheatQueue {
   typealias Wish = Preheater.Wish
 
   private struct Entry {
-    let request: ImageRequest
+    let request: PictureRequest
     var destination: PreheatDestination
     /// The earliest start.
     let time: UInt64
@@ -23,7 +23,7 @@ struct PreheatQueue {
   /// A running request.
   struct Run {
     let number: Int
-    let request: ImageRequest
+    let request: PictureRequest
     let destination: PreheatDestination
     var wish: Wish { Wish(request) }
   }
@@ -42,13 +42,13 @@ struct PreheatQueue {
 
   var runningCount: Int { running.count }
   /// The waiting requests in order.
-  var waitingRequests: [ImageRequest] { waiting.values.map(\.request) }
+  var waitingRequests: [PictureRequest] { waiting.values.map(\.request) }
 
   // MARK: Wishes
 
   /// Adds requests. A call adds at most ``mostWaiting`` new requests: the first ones, which the caller wants most. If more
   /// requests wait after several calls, the oldest ones are dropped, since an app that scrolls has passed them.
-  mutating func add(_ requests: [ImageRequest], _ destination: PreheatDestination, notBefore time: UInt64) {
+  mutating func add(_ requests: [PictureRequest], _ destination: PreheatDestination, notBefore time: UInt64) {
     var addedCount = 0
     for var request in requests {
       let wish = Wish(request)

@@ -12,7 +12,7 @@ final class Preheater: Sendable {
     let key: KeyText
     let style: ImageStyle
 
-    init(_ request: ImageRequest) { self.init(request.key, request.style) }
+    init(_ request: PictureRequest) { self.init(request.key, request.style) }
 
     init(_ key: String, _ style: ImageStyle) {
       self.key = KeyText(key)
@@ -20,7 +20,7 @@ final class Preheater: Sendable {
     }
   }
 
-  typealias Load = @Sendable (ImageRequest, PreheatDestination) async throws -> Void
+  typealias Load = @Sendable (PictureRequest, PreheatDestination) async throws -> Void
 
   private struct State {
     var queue: PreheatQueue
@@ -76,13 +76,13 @@ final class Preheater: Sendable {
 
   // MARK: Wishes
 
-  func start(_ requests: [ImageRequest], into destination: PreheatDestination = .memory) {
+  func start(_ requests: [PictureRequest], into destination: PreheatDestination = .memory) {
     let time = Preheater.now + pauseNanoseconds
     state.withLock { $0.queue.add(requests, destination, notBefore: time) }
     proceed()
   }
 
-  func stop(_ requests: [ImageRequest]) {
+  func stop(_ requests: [PictureRequest]) {
     guard let stop = state.withLock({ $0.queue.giveUp(requests.lazy.map(Wish.init)) }) else { return }
     Task {
       try? await Task.sleep(nanoseconds: graceNanoseconds)
@@ -96,7 +96,7 @@ final class Preheater: Sendable {
   }
 
   /// Waiting requests, in order.
-  var waiting: [ImageRequest] { state.withLock { $0.queue.waitingRequests } }
+  var waiting: [PictureRequest] { state.withLock { $0.queue.waitingRequests } }
 
   /// The number of running loads.
   var runningCount: Int { state.withLock { $0.queue.runningCount } }
@@ -116,7 +116,7 @@ final class Preheater: Sendable {
     }
   }
 
-  func requestEnded(_ request: ImageRequest, hasSucceeded: Bool) {
+  func requestEnded(_ request: PictureRequest, hasSucceeded: Bool) {
     let time = Preheater.now + pauseNanoseconds
     state.withLock { state in
       if hasSucceeded { state.queue.forget(Wish(request)) }
@@ -127,7 +127,7 @@ final class Preheater: Sendable {
   }
 
   /// Records that a request ended that does not hold preheating back.
-  func answered(_ request: ImageRequest) { state.withLock { $0.queue.forget(Wish(request)) } }
+  func answered(_ request: PictureRequest) { state.withLock { $0.queue.forget(Wish(request)) } }
 
   // MARK: Loading
 

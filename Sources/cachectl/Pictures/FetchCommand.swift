@@ -82,9 +82,9 @@ package enum FetchCommand: Command {
     let storage = FetchStorage(reader, stores.writer(waits: !isOffline))
     configuration.storage = storage
     var report = FetchReport(requests)
-    var picture: ImageResponse?
+    var picture: PictureResponse?
     let progress = Progress("fetch")
-    let work = FetchWork(requests, ImagePipeline(configuration))
+    let work = FetchWork(requests, PicturePipeline(configuration))
     let isDone = Result {
       try work.run { index, fetched in
         if file != nil { picture = try? fetched.result.get() }
@@ -138,8 +138,8 @@ package enum FetchCommand: Command {
     return hasFailed ? .problemFound : .notKept
   }
 
-  private static func configuration(_ arguments: Arguments) throws -> ImagePipeline.Configuration {
-    var configuration = ImagePipeline.Configuration(
+  private static func configuration(_ arguments: Arguments) throws -> PicturePipeline.Configuration {
+    var configuration = PicturePipeline.Configuration(
       loader: HTTPLoader(timeoutSeconds: Double(try seconds(arguments))),
       decoder: ImageDecoder(limits: try arguments.decodingLimits()))
     configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
@@ -149,15 +149,15 @@ package enum FetchCommand: Command {
     return configuration
   }
 
-  private static func requests(_ arguments: Arguments) throws -> [ImageRequest] {
+  private static func requests(_ arguments: Arguments) throws -> [PictureRequest] {
     let styles = try arguments.imageStyles(style)
     let headers = try arguments.headers(header)
-    let policy = try arguments.choice(.cache, of: ImageRequest.CachePolicy.byName) ?? .use
+    let policy = try arguments.choice(.cache, of: PictureRequest.CachePolicy.byName) ?? .use
     let key = try arguments.value(key).map { try arguments.text($0, "--key") }
     let urls = try urls(arguments)
     if key != nil, urls.count != 1 { throw arguments.fail("--key needs one URL") }
     return urls.flatMap { url in
-      styles.map { ImageRequest(url, key: key, style: $0, headers: headers, cachePolicy: policy) }
+      styles.map { PictureRequest(url, key: key, style: $0, headers: headers, cachePolicy: policy) }
     }
   }
 
@@ -185,7 +185,7 @@ package enum FetchCommand: Command {
   }
 
   private static func write(
-    _ picture: ImageResponse, _ request: ImageRequest, to file: PictureFile, from store: CacheStore
+    _ picture: PictureResponse, _ request: PictureRequest, to file: PictureFile, from store: CacheStore
   ) throws {
     // Encoding a JPEG again would lose quality, so an original in the format of the file is copied.
     if request.style == .original, let original = store.blob(CacheKey(request.key)) {

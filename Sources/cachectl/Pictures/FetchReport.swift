@@ -12,7 +12,7 @@ struct FetchReport {
   private var isKept: [Bool]
   var notKeptCount: Int { isKept.count { !$0 } }
 
-  init(_ requests: [ImageRequest]) {
+  init(_ requests: [PictureRequest]) {
     // A longer URL extends beyond its column.
     urlWidth = min(60, requests.map { printable(Array($0.url.utf8)).count }.max() ?? 0)
     styleWidth = requests.map { $0.style.name.count }.max() ?? 0
@@ -21,7 +21,7 @@ struct FetchReport {
   }
 
   /// Notes which of the loaded pictures the storage has kept. A picture that was not to be stored counts as kept.
-  mutating func noteKept(_ isKept: (ImageRequest) -> Bool) {
+  mutating func noteKept(_ isKept: (PictureRequest) -> Bool) {
     for (index, fetched) in fetched.enumerated() {
       guard let fetched, case .success = fetched.result, !isKept(fetched.request) else { continue }
       self.isKept[index] = false

@@ -44,7 +44,7 @@ struct FetchStorage: ImageStorage {
 
   /// Whether the store has the picture in the requested style or as an original, or none of its key was to be stored.
   /// Call it after ``finish()``.
-  func isKept(_ request: ImageRequest) -> Bool {
+  func isKept(_ request: PictureRequest) -> Bool {
     let (isWanted, isStored) = notes.withLock { ($0.wanted.contains(request.key), $0.stored.contains(request.key)) }
     if !isWanted { return true }
     let styles = [.original, Style(request.style.name)].compactMap(\.self)

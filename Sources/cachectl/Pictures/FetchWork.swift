@@ -4,8 +4,8 @@ import VitrineImages
 
 /// The result of one request.
 struct Fetched: Sendable {
-  let request: ImageRequest
-  let result: Result<ImageResponse, any Error>
+  let request: PictureRequest
+  let result: Result<PictureResponse, any Error>
   let milliseconds: Double
 }
 
@@ -17,14 +17,14 @@ final class FetchWork: Sendable {
 
   /// The requests of one URL. They run together, since they share its download, but a repeated style goes to a later
   /// round.
-  private typealias Rounds = [[(index: Int, request: ImageRequest)]]
+  private typealias Rounds = [[(index: Int, request: PictureRequest)]]
 
-  private let requests: [ImageRequest]
-  private let pipeline: ImagePipeline
+  private let requests: [PictureRequest]
+  private let pipeline: PicturePipeline
   private let arrived = Locked<[(index: Int, fetched: Fetched)]>([])
   private let arrival = DispatchSemaphore(value: 0)
 
-  init(_ requests: [ImageRequest], _ pipeline: ImagePipeline) {
+  init(_ requests: [PictureRequest], _ pipeline: PicturePipeline) {
     self.requests = requests
     self.pipeline = pipeline
   }
@@ -105,15 +105,15 @@ final class FetchWork: Sendable {
     return all
   }
 
-  private func load(_ round: [(index: Int, request: ImageRequest)]) async {
+  private func load(_ round: [(index: Int, request: PictureRequest)]) async {
     await withTaskGroup(of: Void.self) { group in
       for (index, request) in round { group.addTask { [self] in await load(index, request) } }
     }
   }
 
-  private func load(_ index: Int, _ request: ImageRequest) async {
+  private func load(_ index: Int, _ request: PictureRequest) async {
     let start = DispatchTime.now().uptimeNanoseconds
-    let result: Result<ImageResponse, any Error>
+    let result: Result<PictureResponse, any Error>
     do {
       try Task.checkCancellation()
       result = .success(try await pipeline.image(for: request))

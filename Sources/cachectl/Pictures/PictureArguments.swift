@@ -4,7 +4,7 @@ import VitrineImages
 
 extension Option {
   static let cache = Option(
-    "cache", value: ImageRequest.CachePolicy.byName.map(\.name).joined(separator: "|"),
+    "cache", value: PictureRequest.CachePolicy.byName.map(\.name).joined(separator: "|"),
     "load from the store if fresh (use), always from the network (reload), never from the network (only), "
       + "after asking the server for a change (revalidate), or from the store if the network fails (stale-if-error)")
 }
@@ -14,9 +14,9 @@ extension Option {
     "max-pixels", value: "N", "decode no picture of more pixels (120000000); above, memory grows with it")
 }
 
-extension ImageRequest.CachePolicy {
+extension PictureRequest.CachePolicy {
   /// The policies by their names on the command line.
-  static let byName: [(name: String, policy: ImageRequest.CachePolicy)] = [
+  static let byName: [(name: String, policy: PictureRequest.CachePolicy)] = [
     ("use", .use), ("reload", .reload), ("only", .cacheOnly), ("revalidate", .revalidate),
     ("stale-if-error", .staleIfError),
   ]

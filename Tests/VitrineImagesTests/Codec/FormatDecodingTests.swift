@@ -55,10 +55,10 @@ private struct DotsDecoder: FormatDecoding {
   }
 
   @Test func pipelineShowsAFormatOfTheProgram() async throws {
-    var configuration = ImagePipeline.Configuration(decoder: ImageDecoder(formats: [DotsDecoder()]))
+    var configuration = PicturePipeline.Configuration(decoder: ImageDecoder(formats: [DotsDecoder()]))
     configuration.loader = ScriptedLoader { _ in .init(body: Self.file) }
-    let pipeline = ImagePipeline(configuration)
-    let response = try await pipeline.image(for: ImageRequest("https://x.example/a"))
+    let pipeline = PicturePipeline(configuration)
+    let response = try await pipeline.image(for: PictureRequest("https://x.example/a"))
     #expect(response.bitmap.size == PixelSize(width: 3, height: 2))
   }
 

@@ -142,7 +142,7 @@ import Testing
     let own = Bitmap.gradient(10, 10)
     #expect(own.memoryCost == own.layout.byteCount)
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-    let mapped = try await bench.pipeline().image(for: ImageRequest("a", style: .square(40))).bitmap
+    let mapped = try await bench.pipeline().image(for: PictureRequest("a", style: .square(40))).bitmap
     #expect(mapped.isMapped && mapped.memoryCost % 4096 == 0)
     #expect((mapped.layout.byteCount...mapped.layout.byteCount + 2 * 4096).contains(mapped.memoryCost))
     try bench.end()

@@ -51,13 +51,13 @@ import Testing
       GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) })))
     let pressure = MemoryPressure.manual()
     let pipeline = bench.pipeline { $0.memoryPressure = pressure }
-    for url in urls { _ = try await pipeline.image(for: ImageRequest(url, style: .square(40))) }
+    for url in urls { _ = try await pipeline.image(for: PictureRequest(url, style: .square(40))) }
     let full = pipeline.memory.totalCost
     #expect(pipeline.memory.count == 8 && full > 0)
     pressure.report(.warning)
     #expect((1...4).contains(pipeline.memory.count) && pipeline.memory.totalCost <= full / 2)
     // The most recently used pictures stay longest.
-    #expect(pipeline.imageInMemory(for: ImageRequest("7", style: try .square(40))) != nil)
+    #expect(pipeline.imageInMemory(for: PictureRequest("7", style: try .square(40))) != nil)
     pressure.report(.critical)
     #expect(pipeline.memory.count == 0 && pipeline.memory.totalCost == 0)
     try bench.end()

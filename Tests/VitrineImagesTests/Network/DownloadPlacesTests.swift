@@ -9,7 +9,7 @@ import Testing
   private let bodies = LimitedQueue(limit: 2, preheatingLimit: 1)
 
   /// Waits an hour before the second attempt.
-  private func fetcher(_ loader: any DataLoading) -> HTTPFetcher {
+  private func fetcher(_ loader: any ByteLoading) -> HTTPFetcher {
     HTTPFetcher(loader, .init(attemptCount: 2, pauseMilliseconds: 3_600_000))
   }
 
@@ -39,7 +39,7 @@ import Testing
 
   @Test func partlyReceivedBodyKeepsItsPlace() async throws {
     // Breaks off after the first of two bytes. The rest can be requested.
-    struct Breaking: DataLoading {
+    struct Breaking: ByteLoading {
       let hasSent = Locked(false)
 
       func load(_ request: LoadRequest, _ receiver: any LoadReceiving) async throws {

@@ -18,7 +18,7 @@ import Vitrine
   deinit { try? bench.end() }
 
   /// Returns a new pipeline, which has nothing in memory.
-  private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
+  private func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
     bench.pipeline { configuration in
       configuration.keeps = .styled
       configuration.loader = HTTPLoader(timeoutSeconds: 20)
@@ -53,9 +53,9 @@ import Vitrine
     func change() { version.withLock { $0 += 1 } }
   }
 
-  private func kept(_ request: ImageRequest) -> Blob? { bench.store.blob(request.url, style: request.style.key) }
+  private func kept(_ request: PictureRequest) -> Blob? { bench.store.blob(request.url, style: request.style.key) }
 
-  private func blob(_ request: ImageRequest) throws -> Blob { try #require(kept(request)) }
+  private func blob(_ request: PictureRequest) throws -> Blob { try #require(kept(request)) }
 
   private func address(_ blob: Blob) -> UInt {
     blob.withBytes { $0.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
@@ -64,7 +64,7 @@ import Vitrine
   @Test(arguments: [StyledForm.pixels, .encoded, .automatic])
   func notModifiedRenewsTheMetadataAndNotThePixels(_ form: StyledForm) async throws {
     let origin = try Origin("max-age=60")
-    let request = ImageRequest(origin.url, style: style)
+    let request = PictureRequest(origin.url, style: style)
     _ = try await pipeline { $0.styledForm = form }.image(for: request)
     #expect(!bench.store.contains(request.url))
     let before = try blob(request)
@@ -91,22 +91,22 @@ import Vitrine
     let origin = try Origin("max-age=60")
     let styles = [style, try .square(20), try .circle(30)]
     let pipeline = pipeline { $0.families = [styles] }
-    _ = try await pipeline.image(for: ImageRequest(origin.url, style: style))
+    _ = try await pipeline.image(for: PictureRequest(origin.url, style: style))
     pass(60)
     for style in styles {
-      #expect(try await pipeline.image(for: ImageRequest(origin.url, style: style)).origin == .styled)
+      #expect(try await pipeline.image(for: PictureRequest(origin.url, style: style)).origin == .styled)
     }
     #expect(origin.requests.count == 2)
     // All styles have the new time, also in the next process.
     pass(59)
     for style in styles {
-      #expect(try await self.pipeline().image(for: ImageRequest(origin.url, style: style)).requestCount == 0)
+      #expect(try await self.pipeline().image(for: PictureRequest(origin.url, style: style)).requestCount == 0)
     }
     // A changed original is downloaded, although the styles of the old one were renewed.
     origin.change()
     pass(1)
-    for style in styles { _ = try await pipeline.image(for: ImageRequest(origin.url, style: style)) }
-    let new = try await pipeline.image(for: ImageRequest(origin.url, style: style))
+    for style in styles { _ = try await pipeline.image(for: PictureRequest(origin.url, style: style)) }
+    let new = try await pipeline.image(for: PictureRequest(origin.url, style: style))
     #expect(new.bitmap.width < new.bitmap.height && origin.requests.count >= 3)
   }
 
@@ -115,7 +115,7 @@ import Vitrine
     loader.set("u", Self.picture)
     loader.set(headers: ["ETag": "\"v\"", "Cache-Control": "max-age=60"])
     let pipeline = pipeline { $0.loader = loader }
-    let (first, second) = (ImageRequest("u", style: style), ImageRequest("u", style: try .square(20)))
+    let (first, second) = (PictureRequest("u", style: style), PictureRequest("u", style: try .square(20)))
     _ = try await pipeline.image(for: first)
     pass(60)
     loader.close()
@@ -138,7 +138,7 @@ import Vitrine
       return .init(headers: headers, body: Self.picture)
     }
     let pipeline = pipeline()
-    var request = ImageRequest(server.url("/a"), style: style)
+    var request = PictureRequest(server.url("/a"), style: style)
     _ = try await pipeline.image(for: request)
     pass(60)
     age.withLock { $0 = 1000 }
@@ -154,7 +154,7 @@ import Vitrine
 
   @Test func changedOriginalIsDownloaded() async throws {
     let origin = try Origin("max-age=60")
-    let request = ImageRequest(origin.url, style: style)
+    let request = PictureRequest(origin.url, style: style)
     let old = try await pipeline().image(for: request)
     origin.change()
     pass(60)
@@ -168,7 +168,7 @@ import Vitrine
       ("max-age=60, must-revalidate", false),
     ] {
       let origin = try Origin(words)
-      var request = ImageRequest(origin.url, style: style)
+      var request = PictureRequest(origin.url, style: style)
       _ = try await pipeline().image(for: request)
       origin.fail()
       pass(70)
@@ -180,11 +180,11 @@ import Vitrine
         } else {
           await #expect(throws: LoadError.self) { try await pipeline.image(for: request) }
         }
-        for policy in [ImageRequest.CachePolicy.staleIfError, .cacheOnly] {
+        for policy in [PictureRequest.CachePolicy.staleIfError, .cacheOnly] {
           request.cachePolicy = policy
           #expect(try await pipeline.image(for: request).bitmap.width == 40, "\(words)")
         }
-        for policy in [ImageRequest.CachePolicy.reload, .revalidate] {
+        for policy in [PictureRequest.CachePolicy.reload, .revalidate] {
           request.cachePolicy = policy
           await #expect(throws: LoadError.self) { try await pipeline.image(for: request) }
         }
@@ -197,7 +197,7 @@ import Vitrine
 
   @Test func staleWhileRevalidateShowsTheStalePictureAndRevalidates() async throws {
     let origin = try Origin("max-age=60, stale-while-revalidate=60")
-    let request = ImageRequest(origin.url, style: style)
+    let request = PictureRequest(origin.url, style: style)
     let old = try await pipeline().image(for: request)
     pass(61)
     let first = try await pipeline().image(for: request)
@@ -218,7 +218,7 @@ import Vitrine
   @Test func revalidatePolicySendsAConditionalRequest() async throws {
     // The picture never becomes stale.
     let origin = try Origin("")
-    let request = ImageRequest(origin.url, style: style, cachePolicy: .revalidate)
+    let request = PictureRequest(origin.url, style: style, cachePolicy: .revalidate)
     for round in 0..<3 {
       let response = try await pipeline().image(for: request)
       #expect(response.origin == (round == 0 ? .network : .styled) && response.requestCount == 1)
@@ -228,7 +228,7 @@ import Vitrine
 
   @Test func undecodableStyledPictureIsDownloadedAgain() async throws {
     let origin = try Origin("max-age=60")
-    let request = ImageRequest(origin.url, style: style)
+    let request = PictureRequest(origin.url, style: style)
     _ = try await pipeline { $0.styledForm = .encoded }.image(for: request)
     let metadata = try blob(request).metadata
     try bench.store.put(
@@ -246,7 +246,7 @@ import Vitrine
       if request.headers["if-none-match"] == headers["ETag"] { return .status(304, headers) }
       return .init(headers: headers, body: isSpecial ? Self.other : Self.picture)
     }
-    let plain = ImageRequest(server.url("/a"), style: style)
+    let plain = PictureRequest(server.url("/a"), style: style)
     var special = plain
     special.headers["Accept"] = "image/x"
     special.cachePolicy = .staleIfError
@@ -264,11 +264,11 @@ import Vitrine
     let origin = try Origin("max-age=60")
     let styles = [style, try .square(20)]
     for style in styles {
-      _ = try await pipeline { $0.keeps = .both }.image(for: ImageRequest(origin.url, style: style))
+      _ = try await pipeline { $0.keeps = .both }.image(for: PictureRequest(origin.url, style: style))
     }
     pass(60)
     for (index, style) in styles.enumerated() {
-      let request = ImageRequest(origin.url, style: style)
+      let request = PictureRequest(origin.url, style: style)
       #expect(try await pipeline { $0.keeps = .both }.image(for: request).requestCount == (index == 0 ? 1 : 0))
       #expect(StyledRecord(metadata: try blob(request).metadata).freshUntil == time.withLock { $0 } + 60_000)
       // The renewed picture is there at once, so it is the only element of a sequence.

@@ -9,8 +9,8 @@ import Vitrine
   let square = try! ImageStyle.square(40)
 
   private func pipeline(
-    _ bench: PipelineBench, _ time: Locked<Int64>, _ keeps: Keeping, _ loader: any DataLoading
-  ) -> ImagePipeline {
+    _ bench: PipelineBench, _ time: Locked<Int64>, _ keeps: Keeping, _ loader: any ByteLoading
+  ) -> PicturePipeline {
     bench.pipeline {
       $0.keeps = keeps
       $0.loader = loader
@@ -26,14 +26,14 @@ import Vitrine
     let loader = ScriptedLoader { _ in
       .init(headers: ["Cache-Control": "max-age=60", "ETag": "\"a\""], body: PipelineBench.jpeg)
     }
-    let request = ImageRequest("a", style: square)
+    let request = PictureRequest("a", style: square)
     let pipeline = pipeline(bench, time, keeps, loader)
     _ = try await pipeline.image(for: request)
     loader.answer { _ in throw LoadError.unreachable("no network") }
     time.withLock { $0 = 60_000 }
     for round in 0..<5 { #expect(try await pipeline.image(for: request).origin == .styled, "\(round)") }
     // If nothing is kept, each request fails.
-    let missing = ImageRequest("b", style: square)
+    let missing = PictureRequest("b", style: square)
     for _ in 0..<2 { await #expect(throws: LoadError.self) { try await pipeline.image(for: missing) } }
     try bench.end()
   }
@@ -44,7 +44,7 @@ import Vitrine
     let loader = ScriptedLoader { _ in
       .init(headers: ["Cache-Control": "max-age=60"], body: PipelineBench.jpeg)
     }
-    let request = ImageRequest("a", style: square)
+    let request = PictureRequest("a", style: square)
     let pipeline = pipeline(bench, time, .both, loader)
     _ = try await pipeline.image(for: request)
     loader.answer { _ in throw LoadError.status(410) }
@@ -63,13 +63,13 @@ import Vitrine
     let loader = ScriptedLoader { _ in
       .init(headers: ["Cache-Control": "max-age=60", "ETag": "\"a\""], body: PipelineBench.jpeg)
     }
-    _ = try await pipeline(bench, time, keeps, loader).image(for: ImageRequest("a", style: square))
+    _ = try await pipeline(bench, time, keeps, loader).image(for: PictureRequest("a", style: square))
     let before = bench.store.count
     loader.answer { _ in .init(headers: ["Cache-Control": "max-age=60"], body: page) }
     time.withLock { $0 = 60_000 }
-    for policy in [ImageRequest.CachePolicy.staleIfError, .use, .reload, .revalidate] {
+    for policy in [PictureRequest.CachePolicy.staleIfError, .use, .reload, .revalidate] {
       let pipeline = pipeline(bench, time, keeps, loader)
-      let request = ImageRequest("a", style: square, cachePolicy: policy)
+      let request = PictureRequest("a", style: square, cachePolicy: policy)
       for _ in 0..<3 {
         if policy == .staleIfError {
           #expect(try await pipeline.image(for: request).origin == .styled)
@@ -81,7 +81,7 @@ import Vitrine
       #expect(keeps == .styled || bench.store.bytes("a") == PipelineBench.jpeg)
     }
     // Another style is made from the original if that is kept.
-    let other = ImageRequest("a", style: try .square(30), cachePolicy: .staleIfError)
+    let other = PictureRequest("a", style: try .square(30), cachePolicy: .staleIfError)
     if keeps == .both {
       #expect(try await pipeline(bench, time, keeps, loader).image(for: other).origin == .original)
     } else {
@@ -97,23 +97,23 @@ import Vitrine
       failing: [.remove, .saveOriginal, .saveStyled], original: StoredOriginal(bytes: .array(cut), metadata: []))
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg, "b": cut]))
     // A new pipeline each time, because a request may share a download that ended just before it.
-    func newPipeline() -> ImagePipeline { bench.pipeline(storage) { $0.memory.count = 0 } }
-    for policy in [ImageRequest.CachePolicy.use, .staleIfError, .revalidate] {
+    func newPipeline() -> PicturePipeline { bench.pipeline(storage) { $0.memory.count = 0 } }
+    for policy in [PictureRequest.CachePolicy.use, .staleIfError, .revalidate] {
       let pipeline = newPipeline()
-      let request = ImageRequest("a", style: square, cachePolicy: policy)
+      let request = PictureRequest("a", style: square, cachePolicy: policy)
       #expect(try await pipeline.image(for: request).origin == .network)
     }
     #expect(bench.loader.loads.count == 3)
     let pipeline = newPipeline()
     // On the server, "b" is damaged as well, and "c" is missing.
     await #expect(throws: ImageError.truncated(.jpeg)) {
-      try await pipeline.image(for: ImageRequest("b", style: square))
+      try await pipeline.image(for: PictureRequest("b", style: square))
     }
     await #expect(throws: LoadError.status(404)) {
-      try await pipeline.image(for: ImageRequest("c", style: square))
+      try await pipeline.image(for: PictureRequest("c", style: square))
     }
     await #expect(throws: ImageError.truncated(.jpeg)) {
-      try await pipeline.image(for: ImageRequest("a", style: square, cachePolicy: .cacheOnly))
+      try await pipeline.image(for: PictureRequest("a", style: square, cachePolicy: .cacheOnly))
     }
     try bench.end()
   }
@@ -126,8 +126,8 @@ import Vitrine
     let time = Locked<Int64>(0)
     let loader = ScriptedLoader { _ in .init(body: PipelineBench.jpeg) }
     let pipeline = pipeline(bench, time, keeps, loader)
-    var request = ImageRequest("a", style: square)
-    let circle = ImageRequest("a", style: try .circle(20))
+    var request = PictureRequest("a", style: square)
+    let circle = PictureRequest("a", style: try .circle(20))
     let old = try await pipeline.image(for: request)
     _ = try await pipeline.image(for: circle)
     loader.answer { _ in .init(headers: ["Cache-Control": "no-store"], body: PipelineBench.other) }
@@ -144,7 +144,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     bench.loader.set(headers: ["Cache-Control": "no-store"])
     let pipeline = bench.pipeline()
-    let old = Task { try await pipeline.image(for: ImageRequest("u", style: square)) }
+    let old = Task { try await pipeline.image(for: PictureRequest("u", style: square)) }
     try await until { bench.loader.loads.count == 1 }
     try await pipeline.save(PipelineBench.other, "u")
     bench.loader.open()

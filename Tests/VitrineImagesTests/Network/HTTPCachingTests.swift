@@ -22,15 +22,15 @@ import Vitrine
   }
 
   /// Returns a new pipeline, which has nothing in memory.
-  private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+  private func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
     configuration.silenceMilliseconds = .max
     let time = time
     configuration.now = { time.withLock { $0 } }
     change(&configuration)
-    return ImagePipeline(configuration)
+    return PicturePipeline(configuration)
   }
 
   private func pass(_ seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
@@ -49,7 +49,7 @@ import Vitrine
 
   @Test func responseWithoutCacheHeadersIsNeverRevalidated() async throws {
     let server = try server(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
     pass(10 * 365 * 86_400)
     #expect(try await pipeline().image(for: request).origin == .styled)
@@ -67,7 +67,7 @@ import Vitrine
     ] as [([String: String], Int64)])
   func pictureIsRevalidatedExactlyWhenItsFreshnessEnds(_ headers: [String: String], _ seconds: Int64) async throws {
     let server = try server(headers)
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     let pipeline = pipeline()
     _ = try await pipeline.image(for: request)
     if seconds > 0 {
@@ -91,7 +91,7 @@ import Vitrine
       request.headers["if-none-match"] == nil
         ? .init(headers: ["ETag": "\"v\"", "Cache-Control": "max-age=60"], body: Self.picture) : .status(304)
     }
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     for round in 1...3 {
       #expect(try await pipeline().image(for: request).requestCount == 1)
       pass(59)
@@ -113,7 +113,7 @@ import Vitrine
       return request.headers["if-none-match"] == nil
         ? .init(headers: headers, body: large) : .status(304, headers)
     }
-    let request = ImageRequest(server.url("/a"))
+    let request = PictureRequest(server.url("/a"))
     _ = try await pipeline().image(for: request)
     let before = try #require(store.blob(request.url))
     let written = store.statistics().segments.reduce(0) { $0 + $1.byteCount - $1.freeByteCount }
@@ -135,7 +135,7 @@ import Vitrine
       return request.headers["if-modified-since"] == date
         ? .status(304, headers) : .init(headers: headers, body: Self.picture)
     }
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
     pass(60)
     #expect(try await pipeline().image(for: request).origin == .styled)
@@ -144,7 +144,7 @@ import Vitrine
 
   @Test func stalePictureWithoutAValidatorIsDownloadedAgain() async throws {
     let server = try server(["Cache-Control": "max-age=60"], tag: nil)
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
     pass(60)
     #expect(try await pipeline().image(for: request).origin == .network)
@@ -156,14 +156,14 @@ import Vitrine
   @Test func noStorePictureIsNotKeptInMemory() async throws {
     let server = try server(["Cache-Control": "no-store"])
     let pipeline = pipeline()
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     for _ in 0..<3 { #expect(try await pipeline.image(for: request).origin == .network) }
     #expect(server.requests.count == 3 && store.count == 0)
   }
 
   @Test func freshImmutablePictureIsNotRevalidatedOnRequest() async throws {
     let server = try server(["Cache-Control": "max-age=60, immutable"])
-    var request = ImageRequest(server.url("/a"), style: try .square(20))
+    var request = PictureRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
     request.cachePolicy = .revalidate
     #expect(try await pipeline().image(for: request).requestCount == 0)
@@ -181,7 +181,7 @@ import Vitrine
       if request.headers["if-none-match"] == tag { return .status(304, headers) }
       return .init(headers: headers, body: tag == "\"v1\"" ? Self.picture : Self.other)
     }
-    let request = ImageRequest(server.url("/a"), style: try .rectangle(40, 40, mode: .fit))
+    let request = PictureRequest(server.url("/a"), style: try .rectangle(40, 40, mode: .fit))
     let old = try await pipeline().image(for: request)
     version.withLock { $0 = 2 }
     pass(61)
@@ -205,7 +205,7 @@ import Vitrine
           ? .status(500)
           : .init(headers: ["Cache-Control": "max-age=60, \(word)", "ETag": "\"a\""], body: Self.picture)
       }
-      var request = ImageRequest(server.url("/a"), style: try .square(20))
+      var request = PictureRequest(server.url("/a"), style: try .square(20))
       _ = try await pipeline().image(for: request)
       isDown.withLock { $0 = true }
       pass(70)
@@ -227,7 +227,7 @@ import Vitrine
     let server = try TestServer { _ in
       isGone.withLock { $0 } ? .status(410) : .init(headers: ["Cache-Control": "max-age=60"], body: Self.picture)
     }
-    var request = ImageRequest(server.url("/a"), style: try .square(20))
+    var request = PictureRequest(server.url("/a"), style: try .square(20))
     _ = try await pipeline().image(for: request)
     isGone.withLock { $0 = true }
     pass(60)
@@ -243,8 +243,8 @@ import Vitrine
       .init(headers: ["Vary": "Accept"], body: request.headers["accept"] == "image/x" ? Self.other : Self.picture)
     }
     let style = try ImageStyle.rectangle(40, 40, mode: .fit)
-    let plain = ImageRequest(server.url("/a"), style: style)
-    let special = ImageRequest(server.url("/a"), style: style, headers: ["accept": "image/x"])
+    let plain = PictureRequest(server.url("/a"), style: style)
+    let special = PictureRequest(server.url("/a"), style: style, headers: ["accept": "image/x"])
     let pipeline = pipeline()
     let first = try await pipeline.image(for: plain)
     #expect(try await pipeline.image(for: plain).origin == .memory)
@@ -270,10 +270,10 @@ import Vitrine
     let style = try ImageStyle.rectangle(40, 40, mode: .fit)
     let other = isSameStyle ? style : try ImageStyle.rectangle(41, 41, mode: .fit)
     let pipeline = pipeline()
-    async let plain = pipeline.image(for: ImageRequest(server.url("/a"), style: style))
+    async let plain = pipeline.image(for: PictureRequest(server.url("/a"), style: style))
     try await until { server.requests.count == 1 }
     async let special = pipeline.image(
-      for: ImageRequest(server.url("/a"), style: other, headers: ["accept": "image/x"]))
+      for: PictureRequest(server.url("/a"), style: other, headers: ["accept": "image/x"]))
     try await until {
       (isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount) == 2
     }
@@ -284,7 +284,7 @@ import Vitrine
 
   @Test func pictureThatVariesByEveryHeaderIsRequestedEachTime() async throws {
     let server = try server(["Vary": "*"])
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     let pipeline = pipeline()
     for _ in 0..<3 { #expect(try await pipeline.image(for: request).requestCount == 1) }
     #expect(server.requests.count == 3)
@@ -301,28 +301,28 @@ import Vitrine
     }
     for _ in 0..<10 {
       await #expect(throws: LoadError.self) {
-        try await pipeline.image(for: ImageRequest(server.url("/dead"), style: try .square(20)))
+        try await pipeline.image(for: PictureRequest(server.url("/dead"), style: try .square(20)))
       }
     }
     #expect(server.requests.count == 1)
-    _ = try await pipeline.image(for: ImageRequest(server.url("/alive"), style: try .square(20)))
+    _ = try await pipeline.image(for: PictureRequest(server.url("/alive"), style: try .square(20)))
     // A reload asks the server in spite of the remembered failure.
     await #expect(throws: LoadError.status(404)) {
       try await pipeline.image(
-        for: ImageRequest(server.url("/dead"), style: try .square(20), cachePolicy: .reload))
+        for: PictureRequest(server.url("/dead"), style: try .square(20), cachePolicy: .reload))
     }
     #expect(server.paths == ["/dead", "/alive", "/dead"])
     uptime.withLock { $0 += 60_000 }
     await #expect(throws: LoadError.status(404)) {
-      try await pipeline.image(for: ImageRequest(server.url("/dead"), style: try .square(20)))
+      try await pipeline.image(for: PictureRequest(server.url("/dead"), style: try .square(20)))
     }
   }
 
   @Test func offlineServesStoredPictures() async throws {
-    var request: ImageRequest
+    var request: PictureRequest
     do {
       let server = try server(["Cache-Control": "max-age=60"])
-      request = ImageRequest(server.url("/a"), style: try .square(20))
+      request = PictureRequest(server.url("/a"), style: try .square(20))
       _ = try await pipeline().image(for: request)
     }
     // The server no longer runs.

@@ -8,7 +8,7 @@ import Testing
   static let body = LoaderTests.body
 
   private func fetch(
-    _ url: String, _ loader: any DataLoading, attempts: Int = 1, most: Int = 1 << 20
+    _ url: String, _ loader: any ByteLoading, attempts: Int = 1, most: Int = 1 << 20
   ) async throws -> HTTPFetcher.Fetched {
     try await HTTPFetcher(loader, .init(attemptCount: attempts, pauseMilliseconds: 1, mostBytes: most))
       .fetch(LoadRequest(url: url))

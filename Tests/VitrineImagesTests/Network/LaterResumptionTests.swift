@@ -9,7 +9,7 @@ import Testing
   static let body = LoaderTests.body
 
   /// Forwards all calls, and counts the bytes.
-  private struct CountingLoader: DataLoading {
+  private struct CountingLoader: ByteLoading {
     let byteCount = Locked(0)
     private let loader = HTTPLoader(timeoutSeconds: 20)
 
@@ -53,8 +53,8 @@ import Testing
     let picture = try ImageEncoder.encode(noise, as: .png)
     let server = try Self.server(picture)
     let loader = CountingLoader()
-    let pipeline = ImagePipeline(.init(loader: loader))
-    let request = ImageRequest(server.url("/a"))
+    let pipeline = PicturePipeline(.init(loader: loader))
+    let request = PictureRequest(server.url("/a"))
     let first = Task { try await pipeline.image(for: request) }
     try await until { loader.byteCount.withLock { $0 } > 0 }
     first.cancel()

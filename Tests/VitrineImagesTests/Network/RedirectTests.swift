@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RedirectTests {
   private func fetch(
-    _ url: String, _ headers: [String: String] = [:], loader: any DataLoading
+    _ url: String, _ headers: [String: String] = [:], loader: any ByteLoading
   ) async throws -> HTTPFetcher.Fetched {
     try await HTTPFetcher(loader, .init(attemptCount: 1)).fetch(LoadRequest(url: url, headers: headers))
   }

@@ -7,7 +7,7 @@ import Vitrine
 /// Stale pictures while their server fails or is silent.
 @Suite struct StalePictureTests {
   /// Answers by number, from 1. Waits while it is closed.
-  private final class NumberedLoader: DataLoading {
+  private final class NumberedLoader: ByteLoading {
     private struct State {
       var isOpen = true
       var count = 0
@@ -51,8 +51,8 @@ import Vitrine
   init() throws { bench = try PipelineBench() }
 
   private func pipeline(
-    _ loader: NumberedLoader, _ change: (inout ImagePipeline.Configuration) -> Void = { _ in }
-  ) -> ImagePipeline {
+    _ loader: NumberedLoader, _ change: (inout PicturePipeline.Configuration) -> Void = { _ in }
+  ) -> PicturePipeline {
     bench.pipeline { configuration in
       let time = time
       configuration.loader = loader
@@ -67,13 +67,13 @@ import Vitrine
 
   private var stored: Int? { bench.store.blob("a")?.byteCount }
 
-  @Test(arguments: [ImageStyle.original, try! .square(20)], [ImageRequest.CachePolicy.use, .staleIfError])
-  func failedAttemptShowsTheStalePicture(_ style: ImageStyle, _ policy: ImageRequest.CachePolicy) async throws {
+  @Test(arguments: [ImageStyle.original, try! .square(20)], [PictureRequest.CachePolicy.use, .staleIfError])
+  func failedAttemptShowsTheStalePicture(_ style: ImageStyle, _ policy: PictureRequest.CachePolicy) async throws {
     let loader = NumberedLoader("max-age=60") { number in
       number == 2 ? (500, []) : (200, number == 1 ? PipelineBench.jpeg : PipelineBench.other)
     }
     let pipeline = pipeline(loader)
-    let request = ImageRequest("a", style: style, cachePolicy: policy)
+    let request = PictureRequest("a", style: style, cachePolicy: policy)
     let first = try await pipeline.image(for: request)
     pass(61)
     loader.set(isOpen: false)
@@ -92,7 +92,7 @@ import Vitrine
   @Test func silentServerShowsTheStalePicture() async throws {
     let loader = NumberedLoader("max-age=60") { (200, $0 == 1 ? PipelineBench.jpeg : PipelineBench.other) }
     let pipeline = pipeline(loader) { $0.silenceMilliseconds = 0 }
-    let request = ImageRequest("a", style: try .square(20))
+    let request = PictureRequest("a", style: try .square(20))
     _ = try await pipeline.image(for: request)
     pass(61)
     loader.set(isOpen: false)
@@ -109,10 +109,10 @@ import Vitrine
       (200, $0 == 1 ? PipelineBench.jpeg : PipelineBench.other)
     }
     let pipeline = pipeline(loader) { $0.silenceMilliseconds = 0 }
-    _ = try await pipeline.image(for: ImageRequest("a"))
+    _ = try await pipeline.image(for: PictureRequest("a"))
     pass(61)
     loader.set(isOpen: false)
-    let answer = Task { try await pipeline.image(for: ImageRequest("a")) }
+    let answer = Task { try await pipeline.image(for: PictureRequest("a")) }
     try await until { loader.count == 2 }
     loader.set(isOpen: true)
     #expect(try await answer.value.origin == .network)
@@ -122,10 +122,10 @@ import Vitrine
   @Test func canceledRequestEndsTheDownload() async throws {
     let loader = NumberedLoader("max-age=60") { _ in (200, PipelineBench.jpeg) }
     let pipeline = pipeline(loader)
-    _ = try await pipeline.image(for: ImageRequest("a"))
+    _ = try await pipeline.image(for: PictureRequest("a"))
     pass(61)
     loader.set(isOpen: false)
-    let answer = Task { try await pipeline.image(for: ImageRequest("a")) }
+    let answer = Task { try await pipeline.image(for: PictureRequest("a")) }
     try await until { loader.count == 2 }
     answer.cancel()
     await #expect(throws: CancellationError.self) { try await answer.value }
@@ -136,11 +136,11 @@ import Vitrine
   @Test func canceledWaitEndsRenewals() async throws {
     let loader = NumberedLoader("max-age=60, stale-while-revalidate=60") { _ in (200, PipelineBench.jpeg) }
     let pipeline = pipeline(loader)
-    _ = try await pipeline.image(for: ImageRequest("a"))
+    _ = try await pipeline.image(for: PictureRequest("a"))
     await pipeline.finishRenewals()
     pass(61)
     loader.set(isOpen: false)
-    _ = try await pipeline.image(for: ImageRequest("a"))
+    _ = try await pipeline.image(for: PictureRequest("a"))
     try await until { loader.count == 2 }
     let wait = Task { await pipeline.finishRenewals() }
     wait.cancel()
@@ -158,7 +158,7 @@ import Vitrine
     {
       let loader = NumberedLoader(header) { _ in (200, PipelineBench.jpeg) }
       let pipeline = pipeline(loader) { $0.maximumAgeMilliseconds = limit * 1000 }
-      let request = ImageRequest("a", style: style)
+      let request = PictureRequest("a", style: style)
       try await pipeline.clear(["a"])
       for round in 1...3 {
         _ = try await pipeline.image(for: request)
@@ -181,9 +181,9 @@ import Vitrine
       $0.maximumAgeMilliseconds = 60_000
     }
     for round in 1...3 {
-      _ = try await pipeline.image(for: ImageRequest("a"))
+      _ = try await pipeline.image(for: PictureRequest("a"))
       pass(59)
-      _ = try await pipeline.image(for: ImageRequest("a"))
+      _ = try await pipeline.image(for: PictureRequest("a"))
       #expect(bench.loader.loads.count == round)
       pass(1)
     }

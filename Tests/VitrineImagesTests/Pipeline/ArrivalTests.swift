@@ -48,15 +48,15 @@ import Vitrine
 
   /// Returns the responses to requests for two styles of one picture. The second request comes while the first one
   /// saves the original.
-  private func loadDuringSave(_ headers: [String: String]) async throws -> (responses: [ImageResponse], loads: Int) {
+  private func loadDuringSave(_ headers: [String: String]) async throws -> (responses: [PictureResponse], loads: Int) {
     let server = try TestServer { _ in .init(headers: headers, body: Self.body) }
     let storage = SlowStorage()
-    var configuration = ImagePipeline.Configuration(storage: storage)
+    var configuration = PicturePipeline.Configuration(storage: storage)
     configuration.keeps = .both
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let url = server.url("/a.jpg")
-    let square = ImageRequest(url, style: try .square(40))
-    let circle = ImageRequest(url, style: try .circle(30))
+    let square = PictureRequest(url, style: try .square(40))
+    let circle = PictureRequest(url, style: try .circle(30))
     async let first = pipeline.image(for: square)
     try await until { storage.waitingCount == 1 }
     async let second = pipeline.image(for: circle)
@@ -82,8 +82,8 @@ import Vitrine
   @Test func originalSavedAfterTheLookupIsNotDownloadedAgain() async throws {
     let loader = GatedLoader([:])
     let storage = ScriptedStorage(original: StoredOriginal(bytes: .array(Self.body), metadata: []), missCount: 1)
-    let pipeline = ImagePipeline(ImagePipeline.Configuration(storage: storage, loader: loader))
-    let response = try await pipeline.image(for: ImageRequest("http://a/a.jpg", style: try .square(40)))
+    let pipeline = PicturePipeline(PicturePipeline.Configuration(storage: storage, loader: loader))
+    let response = try await pipeline.image(for: PictureRequest("http://a/a.jpg", style: try .square(40)))
     #expect(response.origin == .original && response.requestCount == 0 && loader.loads.isEmpty)
   }
 

@@ -36,14 +36,14 @@ import Vitrine
     let urls = (0..<40).map { "\($0)" }
     let loader = GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }))
     let storage = SlowStorage()
-    var configuration = ImagePipeline.Configuration(storage: storage, loader: loader)
+    var configuration = PicturePipeline.Configuration(storage: storage, loader: loader)
     configuration.loadLimit = 3
     configuration.decodeLimit = 4
     configuration.writeLimit = 2
     configuration.memoryPressure = nil
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let style = try ImageStyle.square(20)
-    let tasks = urls.map { url in Task { try await pipeline.image(for: ImageRequest(url, style: style)) } }
+    let tasks = urls.map { url in Task { try await pipeline.image(for: PictureRequest(url, style: style)) } }
     try await until { loader.loads.count == 6 && storage.most == 2 }
     try await until { pipeline.pictures.work.runningCount == 4 }
     try await Task.sleep(nanoseconds: 100_000_000)

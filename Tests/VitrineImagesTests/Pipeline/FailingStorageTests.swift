@@ -28,8 +28,8 @@ import Vitrine
             $0.families = families
             $0.memory.count = 0
           }
-          for policy in [ImageRequest.CachePolicy.use, .reload, .revalidate, .staleIfError] {
-            let request = ImageRequest("a", style: square, cachePolicy: policy)
+          for policy in [PictureRequest.CachePolicy.use, .reload, .revalidate, .staleIfError] {
+            let request = PictureRequest("a", style: square, cachePolicy: policy)
             #expect(try await pipeline.image(for: request).bitmap.size == square.pixelSize)
             let last = try await pipeline.images(for: request).reduce(nil) { $1 }
             #expect(last?.bitmap.size == square.pixelSize)
@@ -47,7 +47,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
     try bench.store.close()
-    #expect(try await pipeline.image(for: ImageRequest("a", style: square)).origin == .network)
+    #expect(try await pipeline.image(for: PictureRequest("a", style: square)).origin == .network)
     try bench.end()
   }
 
@@ -62,17 +62,17 @@ import Vitrine
     let bench = try PipelineBench(
       GatedLoader(["a": try ImageEncoder.encode(noise, as: .png)]), byteBudget: 1 << 20)
     let pipeline = bench.pipeline { $0.keeps = .both }
-    let shown = try await pipeline.image(for: ImageRequest("a", style: square))
+    let shown = try await pipeline.image(for: PictureRequest("a", style: square))
     #expect(shown.origin == .network && !bench.store.contains("a") && bench.store.contains("a", style: square.key))
-    #expect(try await bench.pipeline().image(for: ImageRequest("a", style: square)).origin == .styled)
+    #expect(try await bench.pipeline().image(for: PictureRequest("a", style: square)).origin == .styled)
     try bench.end()
   }
 
   @Test func undecodableOriginalIsDownloadedAgain() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     try bench.store.put(Array("<html>".utf8), for: "a")
-    let request = ImageRequest("a", style: square)
-    let cached = ImageRequest("a", style: square, cachePolicy: .cacheOnly)
+    let request = PictureRequest("a", style: square)
+    let cached = PictureRequest("a", style: square, cachePolicy: .cacheOnly)
     #expect(try await bench.pipeline().image(for: request).origin == .network)
     #expect(bench.store.bytes("a") == PipelineBench.jpeg)
     try bench.store.put(Array("<html>".utf8), for: "a")

@@ -12,7 +12,7 @@ import Testing
 
     var begun: Int { state.withLock { $0.begun } }
     var cancelled: Int { state.withLock { $0.cancelled } }
-    var priority: ImageRequest.Priority? { state.withLock { $0.interest }?.priority }
+    var priority: PictureRequest.Priority? { state.withLock { $0.interest }?.priority }
     func finish(_ result: Result<Int, any Error>) { state.withLock { $0.result = result } }
 
     func run(_ interest: Interest) async throws -> Int {

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct LimitedQueueTests {
   /// Occupies a place of the queue until the returned task is canceled.
-  private func occupy(_ queue: LimitedQueue, _ priority: ImageRequest.Priority = .high) async -> Task<Void, any Error> {
+  private func occupy(_ queue: LimitedQueue, _ priority: PictureRequest.Priority = .high) async -> Task<Void, any Error>
+  {
     let ticket = queue.ticket(priority)
     let before = queue.runningCount
     let holder = Task {
@@ -47,7 +48,7 @@ import Testing
     var tasks: [Task<Void, any Error>] = []
     var tickets: [String: LimitedQueue.Ticket] = [:]
     for (name, priority) in [
-      ("n1", ImageRequest.Priority.normal), ("l1", .low), ("h1", .high), ("n2", .normal), ("l2", .low),
+      ("n1", PictureRequest.Priority.normal), ("l1", .low), ("h1", .high), ("n2", .normal), ("l2", .low),
     ] {
       let ticket = queue.ticket(priority)
       tickets[name] = ticket
@@ -91,8 +92,8 @@ import Testing
     queue.setAdmitsPreheating(false)
     let holder = await occupy(queue)
     let order = Locked<[Int]>([])
-    let priorities: [ImageRequest.Priority] = [.low, .normal, .high]
-    var model: [Int: ImageRequest.Priority] = [:]
+    let priorities: [PictureRequest.Priority] = [.low, .normal, .high]
+    var model: [Int: PictureRequest.Priority] = [:]
     var tickets: [LimitedQueue.Ticket] = []
     var tasks: [Task<Void, any Error>] = []
     for step in 0..<600 {

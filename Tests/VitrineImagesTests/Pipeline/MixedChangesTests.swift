@@ -40,11 +40,11 @@ import Vitrine
             case 0: try? await pipeline.save(pictures[number], key)
             case 1:
               bench.loader.set(key, pictures[number])
-              _ = try? await pipeline.image(for: ImageRequest(key, style: style, cachePolicy: .reload))
+              _ = try? await pipeline.image(for: PictureRequest(key, style: style, cachePolicy: .reload))
             case 2: try? await pipeline.clear([key])
             case 3:
-              _ = try? await pipeline.images(for: ImageRequest(key, style: style)).reduce(0) { sum, _ in sum + 1 }
-            default: _ = try? await pipeline.image(for: ImageRequest(key, style: style))
+              _ = try? await pipeline.images(for: PictureRequest(key, style: style)).reduce(0) { sum, _ in sum + 1 }
+            default: _ = try? await pipeline.image(for: PictureRequest(key, style: style))
             }
           }
         }
@@ -53,7 +53,7 @@ import Vitrine
       for key in Self.keys {
         var colors: Set<[UInt8]> = []
         for style in Self.styles {
-          let request = ImageRequest(key, style: style, cachePolicy: .cacheOnly)
+          let request = PictureRequest(key, style: style, cachePolicy: .cacheOnly)
           if let shown = pipeline.imageInMemory(for: request) { colors.insert(Self.color(shown.bitmap)) }
           if let blob = bench.store.blob(key, style: style.key) {
             colors.insert(Self.color(try #require(Bitmap(blob))))

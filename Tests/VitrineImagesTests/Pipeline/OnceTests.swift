@@ -17,7 +17,7 @@ import Vitrine
     }
   }
 
-  private func ask(_ requests: [ImageRequest], of pipeline: ImagePipeline, _ loader: GatedLoader) async throws {
+  private func ask(_ requests: [PictureRequest], of pipeline: PicturePipeline, _ loader: GatedLoader) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for request in requests { group.addTask { _ = try await pipeline.image(for: request) } }
       try await until { !loader.loads.isEmpty }
@@ -35,7 +35,7 @@ import Vitrine
       $0.families = [styles]
       $0.styledForm = form
     }
-    try await ask(styles.map { ImageRequest("u", style: $0) }, of: pipeline, bench.loader)
+    try await ask(styles.map { PictureRequest("u", style: $0) }, of: pipeline, bench.loader)
     #expect(counted.counts.withLock { $0 } == ["a": 1, "b": 1, "c": 1])
     for style in styles { #expect(bench.store.contains("u", style: style.key)) }
     try bench.end()
@@ -45,8 +45,8 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let counted = Counted()
     let style = try counted.style("a")
-    let requests = [ImageRequest.CachePolicy.use, .staleIfError].map {
-      ImageRequest("u", style: style, cachePolicy: $0)
+    let requests = [PictureRequest.CachePolicy.use, .staleIfError].map {
+      PictureRequest("u", style: style, cachePolicy: $0)
     }
     try await ask(requests, of: bench.pipeline(), bench.loader)
     #expect(counted.counts.withLock { $0 } == ["a": 1] && bench.loader.loads.count == 1)
@@ -61,7 +61,7 @@ import Vitrine
     let pipeline = bench.pipeline { $0.families = [good + [bad]] }
     let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
       for style in isFirst ? [bad] + good : good + [bad] {
-        group.addTask { (try? await pipeline.image(for: ImageRequest("u", style: style))) != nil }
+        group.addTask { (try? await pipeline.image(for: PictureRequest("u", style: style))) != nil }
         // Waits until the download of the first request has begun.
         try await until { !bench.loader.loads.isEmpty }
       }
@@ -79,7 +79,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg, "b": PipelineBench.other], isOpen: false))
     let pipeline = bench.pipeline()
     let square = try ImageStyle.square(20)
-    let requests = zip(["a", "b"], keys).map { ImageRequest($0, key: $1, style: square) }
+    let requests = zip(["a", "b"], keys).map { PictureRequest($0, key: $1, style: square) }
     try await ask(requests, of: pipeline, bench.loader)
     #expect(Set(bench.loader.loads.map(\.url)) == ["a", "b"])
     let shown = try requests.map { try #require(pipeline.imageInMemory(for: $0)).bitmap.bytes }

@@ -53,7 +53,7 @@ import Vitrine
     let styled = try await #require(pipeline.load("offer 17", style: square))
     #expect(styled.bitmap.size == PixelSize(width: 40, height: 40) && styled.bitmap.isMapped)
     // The key is no URL. While its original is kept, no URL is needed.
-    let asked = try await pipeline.image(for: ImageRequest("offer 17", style: circle))
+    let asked = try await pipeline.image(for: PictureRequest("offer 17", style: circle))
     #expect(asked.origin == .original && asked.requestCount == 0)
     #expect(bench.loader.loads.isEmpty)
     try bench.end()
@@ -81,7 +81,7 @@ import Vitrine
     let before = try await #require(pipeline.load("a", style: square))
     #expect(try await pipeline.load("a", style: square)?.origin == .memory)
     try await pipeline.save(PipelineBench.other, "a")
-    #expect(pipeline.imageInMemory(for: ImageRequest("a", style: square)) == nil)
+    #expect(pipeline.imageInMemory(for: PictureRequest("a", style: square)) == nil)
     #expect(!bench.store.contains("a", style: square.key))
     let after = try await #require(pipeline.load("a", style: square))
     #expect(after.origin == .original && after.bitmap.bytes != before.bitmap.bytes)
@@ -95,7 +95,7 @@ import Vitrine
       let pipeline = bench.pipeline { $0.keeps = isLarge ? .styled : .both }
       bench.loader.close()
       let (key, loads) = ("key \(isLarge)", bench.loader.loads.count)
-      let request = ImageRequest("u", key: key, style: square)
+      let request = PictureRequest("u", key: key, style: square)
       let old = Task { try await pipeline.image(for: request) }
       try await until { bench.loader.loads.count > loads }
       try await pipeline.save(PipelineBench.other, key)
@@ -116,7 +116,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg]))
     bench.loader.set(headers: ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
     let pipeline = bench.pipeline()
-    let request = ImageRequest("u", style: square, cachePolicy: .revalidate)
+    let request = PictureRequest("u", style: square, cachePolicy: .revalidate)
     _ = try await pipeline.image(for: request)
     bench.loader.close()
     let asking = Task { try await pipeline.image(for: request) }
@@ -132,9 +132,9 @@ import Vitrine
   @Test func clearedKeyStaysClearedAfterADownloadInProgress() async throws {
     let bench = try PipelineBench(GatedLoader(["u": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
-    let request = ImageRequest("u", style: square)
+    let request = PictureRequest("u", style: square)
     let task = Task { try await pipeline.image(for: request) }
-    let other = Task { try await pipeline.image(for: ImageRequest("u", key: "v", style: square)) }
+    let other = Task { try await pipeline.image(for: PictureRequest("u", key: "v", style: square)) }
     try await until { bench.loader.loads.count == 2 }
     try await pipeline.clear(["u"])
     try await pipeline.retain(only: ["u"])
@@ -145,7 +145,7 @@ import Vitrine
   }
 
   @Test func pipelineWithoutAStorageSavesNothing() async throws {
-    let pipeline = ImagePipeline(.init(loader: GatedLoader([:])))
+    let pipeline = PicturePipeline(.init(loader: GatedLoader([:])))
     await #expect(throws: ImageError.self) { try await pipeline.save(.gradient(4, 4), "a") }
     #expect(try await pipeline.load("a") == nil)
   }

@@ -11,16 +11,17 @@ import Vitrine
   let wide = try! ImageStyle.rectangle(60, 20)
 
   /// A downloaded picture is saved shortly before it is returned, so the store may return it first, as a placeholder.
-  private func origins(_ pipeline: ImagePipeline, _ request: ImageRequest) async throws -> [ImageResponse.Origin] {
+  private func origins(_ pipeline: PicturePipeline, _ request: PictureRequest) async throws -> [PictureResponse.Origin]
+  {
     try await pipeline.images(for: request).reduce(into: []) { $0.append($1.origin) }
   }
 
   @Test func storedPictureIsTheOnlyElement() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
-    let request = ImageRequest("a", style: square)
+    let request = PictureRequest("a", style: square)
     #expect(try await origins(pipeline, request).last == .network)
-    _ = try await pipeline.image(for: ImageRequest("a", style: large))
+    _ = try await pipeline.image(for: PictureRequest("a", style: large))
     #expect(try await origins(pipeline, request) == [.memory])
     #expect(try await origins(bench.pipeline(), request) == [.styled])
     try bench.end()
@@ -35,11 +36,11 @@ import Vitrine
     for (wanted, near) in cases {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
       let first = bench.pipeline { $0.keeps = .styled }
-      for style in [square, large, wide] { _ = try await first.image(for: ImageRequest("a", style: style)) }
+      for style in [square, large, wide] { _ = try await first.image(for: PictureRequest("a", style: style)) }
       if inMemory { try bench.store.removeAll() }
       let pipeline = inMemory ? first : bench.pipeline()
       bench.loader.close()
-      var responses = pipeline.images(for: ImageRequest("a", style: wanted)).makeAsyncIterator()
+      var responses = pipeline.images(for: PictureRequest("a", style: wanted)).makeAsyncIterator()
       let placeholder = try await #require(responses.next())
       #expect(placeholder.origin == .placeholder && placeholder.bitmap.size == near.pixelSize, "\(wanted) by \(near)")
       bench.loader.open()
@@ -55,10 +56,10 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "max-age=0"])
     let first = bench.pipeline()
-    for style in [square, large] { _ = try await first.image(for: ImageRequest("a", style: style)) }
+    for style in [square, large] { _ = try await first.image(for: PictureRequest("a", style: style)) }
     let pipeline = inMemory ? first : bench.pipeline()
     bench.loader.close()
-    var responses = pipeline.images(for: ImageRequest("a", style: square)).makeAsyncIterator()
+    var responses = pipeline.images(for: PictureRequest("a", style: square)).makeAsyncIterator()
     let placeholder = try await #require(responses.next())
     #expect(placeholder.origin == .placeholder && placeholder.bitmap.size == square.pixelSize)
     bench.loader.open()
@@ -70,9 +71,9 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Vary": "Authorization"])
     let first = bench.pipeline()
-    _ = try await first.image(for: ImageRequest("a", style: large, headers: ["Authorization": "one"]))
+    _ = try await first.image(for: PictureRequest("a", style: large, headers: ["Authorization": "one"]))
     let pipeline = inMemory ? first : bench.pipeline()
-    let request = ImageRequest("a", style: square, headers: ["Authorization": "two"])
+    let request = PictureRequest("a", style: square, headers: ["Authorization": "two"])
     #expect(await pipeline.placeholder(for: request) == nil)
     #expect(try await origins(pipeline, request).last == .network)
     try bench.end()
@@ -81,7 +82,7 @@ import Vitrine
   @Test func keyWithoutAPictureHasNoPlaceholder() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg, "b": PipelineBench.jpeg]))
     let pipeline = bench.pipeline()
-    for request in [ImageRequest("a", style: square), ImageRequest("b", style: large)] {
+    for request in [PictureRequest("a", style: square), PictureRequest("b", style: large)] {
       #expect(await pipeline.placeholder(for: request) == nil)
       #expect(try await origins(pipeline, request).last == .network)
     }
@@ -90,12 +91,12 @@ import Vitrine
 
   @Test func errorComesAfterThePlaceholder() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-    _ = try await bench.pipeline { $0.keeps = .styled }.image(for: ImageRequest("a", style: square))
+    _ = try await bench.pipeline { $0.keeps = .styled }.image(for: PictureRequest("a", style: square))
     // The first pipeline may hold the original for a moment.
     let pipeline = bench.pipeline { $0.keeps = .styled }
     bench.loader.set("a", nil)
     bench.loader.close()
-    var responses = pipeline.images(for: ImageRequest("a", style: large)).makeAsyncIterator()
+    var responses = pipeline.images(for: PictureRequest("a", style: large)).makeAsyncIterator()
     #expect(try await responses.next()?.origin == .placeholder)
     bench.loader.open()
     do {
@@ -111,14 +112,14 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let listener = Task {
-      for try await _ in pipeline.images(for: ImageRequest("a", style: square)) {}
+      for try await _ in pipeline.images(for: PictureRequest("a", style: square)) {}
     }
     try await until { bench.loader.loads.count == 1 }
     listener.cancel()
     _ = try? await listener.value
     try await until { bench.loader.cancelledCount == 1 }
     // A sequence that is dropped without being read is canceled as well.
-    do { _ = pipeline.images(for: ImageRequest("b", style: square)) }
+    do { _ = pipeline.images(for: PictureRequest("b", style: square)) }
     try await until { bench.loader.cancelledCount == bench.loader.loads.count }
     try bench.end()
   }
@@ -127,7 +128,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let badge = Bitmap.gradient(7, 9)
     let pipeline = bench.pipeline(ScriptedStorage(placeholder: badge))
-    var responses = pipeline.images(for: ImageRequest("a", style: square)).makeAsyncIterator()
+    var responses = pipeline.images(for: PictureRequest("a", style: square)).makeAsyncIterator()
     let first = try await #require(responses.next())
     #expect(first.origin == .placeholder && first.bitmap.bytes == badge.bytes)
     bench.loader.open()

@@ -10,9 +10,9 @@ import Vitrine
   let styles = try! [20, 30, 40, 50, 60].map { try ImageStyle.square(Points(Double($0))) }
 
   private func all(
-    _ pipeline: ImagePipeline, _ requests: [ImageRequest]
-  ) async throws -> [ImageResponse] {
-    try await withThrowingTaskGroup(of: ImageResponse.self) { group in
+    _ pipeline: PicturePipeline, _ requests: [PictureRequest]
+  ) async throws -> [PictureResponse] {
+    try await withThrowingTaskGroup(of: PictureResponse.self) { group in
       for request in requests { group.addTask { try await pipeline.image(for: request) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
@@ -24,7 +24,7 @@ import Vitrine
     for keeps in [Keeping.both, .styled] {
       let bench = try PipelineBench(GatedLoader(["a": large], isOpen: false))
       let pipeline = bench.pipeline { $0.keeps = keeps }
-      let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
+      let responses = Task { try await all(pipeline, styles.map { PictureRequest("a", style: $0) }) }
       try await until { bench.loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
       bench.loader.open()
       let decodes = try await responses.value.map(\.decodeCount)
@@ -32,7 +32,7 @@ import Vitrine
       // Further styles are made from the kept original.
       if keeps == .both {
         let more = try [21, 31, 41, 51, 61].map { try ImageStyle.square(Points(Double($0))) }
-        let again = try await all(bench.pipeline(), more.map { ImageRequest("a", style: $0) })
+        let again = try await all(bench.pipeline(), more.map { PictureRequest("a", style: $0) })
         #expect(again.allSatisfy { $0.origin == .original } && bench.loader.loads.count == 1)
       }
       try bench.end()
@@ -44,7 +44,7 @@ import Vitrine
     let bench = try PipelineBench(loader)
     let storage = ScriptedStorage()
     let pipeline = bench.pipeline(storage) { $0.keeps = .both }
-    let responses = Task { try await all(pipeline, styles.map { ImageRequest("a", style: $0) }) }
+    let responses = Task { try await all(pipeline, styles.map { PictureRequest("a", style: $0) }) }
     try await until { loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 5 }
     loader.open()
     _ = try await responses.value
@@ -57,7 +57,7 @@ import Vitrine
     let bench = try PipelineBench(
       GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }), isOpen: false))
     let pipeline = bench.pipeline()
-    let responses = Task { try await all(pipeline, urls.map { ImageRequest($0, key: "a", style: styles[0]) }) }
+    let responses = Task { try await all(pipeline, urls.map { PictureRequest($0, key: "a", style: styles[0]) }) }
     try await until { bench.loader.loads.count == 1 && pipeline.pictures.joined.waiterCount == 20 }
     bench.loader.open()
     #expect(try await responses.value.count == 20 && bench.loader.loads.count == 1)
@@ -68,14 +68,14 @@ import Vitrine
     for round in 0..<4 {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
       let pipeline = bench.pipeline { $0.keeps = round % 2 == 0 ? .both : .styled }
-      let use = ImageRequest("a", style: styles[0])
+      let use = PictureRequest("a", style: styles[0])
       let old = try await pipeline.image(for: use).bitmap.bytes
       bench.loader.set("a", PipelineBench.other)
       bench.loader.close()
-      var requests: [ImageRequest] = []
-      for policy in ImageRequest.CachePolicy.allCases {
+      var requests: [PictureRequest] = []
+      for policy in PictureRequest.CachePolicy.allCases {
         for style in styles[..<3] {
-          requests.append(ImageRequest("a", style: style, cachePolicy: policy))
+          requests.append(PictureRequest("a", style: style, cachePolicy: policy))
         }
       }
       // A `cacheOnly` request may find nothing.
@@ -95,8 +95,8 @@ import Vitrine
       #expect(try await pipeline.image(for: use).bitmap.bytes != old)
       for style in styles[..<3] {
         let (now, later) = (
-          try await pipeline.image(for: ImageRequest("a", style: style)),
-          try await bench.pipeline().image(for: ImageRequest("a", style: style))
+          try await pipeline.image(for: PictureRequest("a", style: style)),
+          try await bench.pipeline().image(for: PictureRequest("a", style: style))
         )
         #expect(now.bitmap.bytes == later.bitmap.bytes)
       }
@@ -111,14 +111,14 @@ import Vitrine
       let first = bench.pipeline { $0.keeps = keeps }
       var old: [[UInt8]] = []
       for style in styles[..<2] {
-        old.append(try await first.image(for: ImageRequest("a", style: style)).bitmap.bytes)
+        old.append(try await first.image(for: PictureRequest("a", style: style)).bitmap.bytes)
       }
       bench.loader.set("a", PipelineBench.other)
       let second = bench.pipeline { $0.keeps = .styled }
-      _ = try await second.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
+      _ = try await second.image(for: PictureRequest("a", style: styles[0], cachePolicy: .reload))
       for pipeline in [second, bench.pipeline()] {
         for (style, old) in zip(styles, old) {
-          #expect(try await pipeline.image(for: ImageRequest("a", style: style)).bitmap.bytes != old)
+          #expect(try await pipeline.image(for: PictureRequest("a", style: style)).bitmap.bytes != old)
         }
       }
       try bench.end()
@@ -130,17 +130,17 @@ import Vitrine
     bench.loader.set(headers: ["Cache-Control": "max-age=10"])
     let time = Locked<Int64>(1_700_000_000_000)
     let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
-    _ = try await pipeline.image(for: ImageRequest("a", style: styles[0]))
+    _ = try await pipeline.image(for: PictureRequest("a", style: styles[0]))
     time.withLock { $0 += 60_000 }
     bench.loader.set("a", nil)
     bench.loader.close()
     let reload = Task {
-      try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .reload))
+      try await pipeline.image(for: PictureRequest("a", style: styles[0], cachePolicy: .reload))
     }
     try await until { bench.loader.loads.count == 2 }
     // It joins the download. If that fails, only this request falls back to the kept original.
     let patient = Task {
-      try await pipeline.image(for: ImageRequest("a", style: styles[1], cachePolicy: .staleIfError))
+      try await pipeline.image(for: PictureRequest("a", style: styles[1], cachePolicy: .staleIfError))
     }
     try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
     bench.loader.open()
@@ -152,10 +152,10 @@ import Vitrine
   @Test func cacheOnlyDoesNotWaitForADownloadInProgress() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
-    let other = Task { try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
+    let other = Task { try await pipeline.image(for: PictureRequest("a", style: styles[0])) }
     try await until { bench.loader.loads.count == 1 }
     await #expect(throws: LoadError.notCached) {
-      try await pipeline.image(for: ImageRequest("a", style: styles[0], cachePolicy: .cacheOnly))
+      try await pipeline.image(for: PictureRequest("a", style: styles[0], cachePolicy: .cacheOnly))
     }
     bench.loader.open()
     #expect(try await other.value.origin == .network && bench.loader.loads.count == 1)
@@ -169,7 +169,7 @@ import Vitrine
     let tasks = (0..<30).map { number in
       Task {
         defer { heard.withLock { $0 += 1 } }
-        _ = try await pipeline.image(for: ImageRequest("a", style: styles[number % 5]))
+        _ = try await pipeline.image(for: PictureRequest("a", style: styles[number % 5]))
       }
     }
     try await until { pipeline.preheater.requestCount == 30 && bench.loader.loads.count == 1 }
@@ -178,7 +178,7 @@ import Vitrine
     #expect(heard.withLock { $0 } == 30 && pipeline.preheater.requestCount == 0)
     try await until { bench.loader.cancelledCount == 1 }
     bench.loader.open()
-    #expect(try await pipeline.image(for: ImageRequest("a", style: styles[0])).origin == .network)
+    #expect(try await pipeline.image(for: PictureRequest("a", style: styles[0])).origin == .network)
     try bench.end()
   }
 
@@ -186,7 +186,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     bench.loader.set(headers: ["Cache-Control": "no-store"])
     let pipeline = bench.pipeline()
-    for _ in 0..<2 { _ = try await pipeline.image(for: ImageRequest("a", style: styles[0])) }
+    for _ in 0..<2 { _ = try await pipeline.image(for: PictureRequest("a", style: styles[0])) }
     #expect(bench.loader.loads.count == 2 && bench.store.count == 0)
     try bench.end()
   }
@@ -197,7 +197,7 @@ import Vitrine
     bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])
     let time = Locked<Int64>(1_700_000_000_000)
     let pipeline = bench.pipeline { $0.now = { time.withLock { $0 } } }
-    let request = ImageRequest("a", style: styles[0])
+    let request = PictureRequest("a", style: styles[0])
     let before = try await pipeline.image(for: request)
     time.withLock { $0 += 60_000 }
     bench.loader.set("a", isPicture ? PipelineBench.other : Array("<html>not now</html>".utf8))

@@ -14,7 +14,7 @@ import Vitrine
   /// Each round uses a new pipeline, as a program just started would.
   @Test func automaticFormTurnsToPixelsAtTheSecondShowingFromTheStore() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-    let request = ImageRequest("a", style: square)
+    let request = PictureRequest("a", style: square)
     var seen: [String] = []
     var bytes: [[UInt8]] = []
     for _ in 0..<4 {
@@ -32,9 +32,9 @@ import Vitrine
     let loader = GatedLoader(["a": PipelineBench.jpeg])
     loader.set(headers: ["Vary": "Accept"])
     let bench = try PipelineBench(loader)
-    let request = ImageRequest("a", style: square, headers: ["Accept": "image/x"])
+    let request = PictureRequest("a", style: square, headers: ["Accept": "image/x"])
     var seen: [String] = []
-    for request in [request, request, request, request, ImageRequest("a", style: square)] {
+    for request in [request, request, request, request, PictureRequest("a", style: square)] {
       seen.append("\(try await bench.pipeline { $0.styledForm = .automatic }.image(for: request).origin)")
       seen[seen.count - 1] += " \(encoding(bench, square) == .bitmap)"
     }
@@ -47,7 +47,7 @@ import Vitrine
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     for _ in 0..<4 {
       let response = try await bench.pipeline { $0.styledForm = .encoded }.image(
-        for: ImageRequest("a", style: square))
+        for: PictureRequest("a", style: square))
       #expect(encoding(bench, square) != .bitmap && response.decodeCount == 1)
     }
     let stored = try #require(bench.store.blob("a", style: square.key)?.byteCount)
@@ -58,7 +58,7 @@ import Vitrine
   @Test func cornersAndFormatsSurviveEncoding() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
     for style in [try ImageStyle.circle(32), try .square(32, format: .gray8), try .square(32, format: .rgb565)] {
-      let request = ImageRequest("a", style: style)
+      let request = PictureRequest("a", style: style)
       let made = try await bench.pipeline { $0.styledForm = .encoded }.image(for: request)
       let shown = try await bench.pipeline { $0.styledForm = .encoded }.image(for: request)
       #expect(shown.origin == .styled && shown.bitmap.layout.format == style.format)
@@ -70,7 +70,7 @@ import Vitrine
 
   @Test func undecodableStyledPictureIsMadeAgain() async throws {
     let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
-    let request = ImageRequest("a", style: square)
+    let request = PictureRequest("a", style: square)
     _ = try await bench.pipeline { $0.styledForm = .encoded }.image(for: request)
     try bench.store.put(Array("damaged".utf8), for: "a", style: square.key)
     let again = try await bench.pipeline { $0.styledForm = .encoded }.image(for: request)

@@ -3,7 +3,7 @@ import Testing
 @testable import VitrineImages
 
 @Suite struct PreheatQueueTests {
-  private func requests(_ numbers: Range<Int>) -> [ImageRequest] { numbers.map { ImageRequest("\($0)") } }
+  private func requests(_ numbers: Range<Int>) -> [PictureRequest] { numbers.map { PictureRequest("\($0)") } }
 
   @Test func waitingRequestsStayWithinTheirLimit() {
     let most = PreheatQueue.mostWaiting
@@ -22,7 +22,7 @@ import Testing
   @Test func waitingRequestKeepsItsTurnWhenAddedAgain() throws {
     var queue = PreheatQueue(limit: 9)
     queue.add(requests(0..<3), .store, notBefore: 10)
-    queue.add([ImageRequest("0"), ImageRequest("2"), ImageRequest("3")], .memory, notBefore: 20)
+    queue.add([PictureRequest("0"), PictureRequest("2"), PictureRequest("3")], .memory, notBefore: 20)
     #expect(queue.nextTime == 10 && queue.begin(at: 9) == nil)
     let runs = (0..<3).compactMap { _ in queue.begin(at: 10) }
     #expect(runs.map(\.request.url) == ["0", "1", "2"] && runs.map(\.destination) == [.memory, .store, .memory])
@@ -43,7 +43,7 @@ import Testing
     let second = try #require(anew)
     #expect(queue.end(first, at: .memory) == nil && queue.runningCount == 1)
     #expect(!queue.note(Task {}, of: first) && queue.note(Task {}, of: second))
-    #expect(queue.giveUp([ImageRequest("9")].map(Preheater.Wish.init)) == nil)
+    #expect(queue.giveUp([PictureRequest("9")].map(Preheater.Wish.init)) == nil)
   }
 
   @Test func limitBelowOneAllowsOneLoad() {

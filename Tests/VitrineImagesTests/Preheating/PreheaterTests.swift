@@ -11,7 +11,7 @@ import Testing
 
     var begun: [String] { state.withLock { $0.begun } }
 
-    func load(_ request: ImageRequest, _ destination: PreheatDestination) async throws {
+    func load(_ request: PictureRequest, _ destination: PreheatDestination) async throws {
       #expect(request.priority == .preheating)
       state.withLock { state in
         state.begun.append(request.url)
@@ -34,7 +34,7 @@ import Testing
     func end(_ url: String) { state.withLock { _ = $0.open.remove(url) } }
   }
 
-  private func requests(_ names: [String]) -> [ImageRequest] { names.map { ImageRequest($0) } }
+  private func requests(_ names: [String]) -> [PictureRequest] { names.map { PictureRequest($0) } }
 
   @Test func atMostTwoLoadsRunInTheirOrder() async throws {
     let loads = Loads()
@@ -55,11 +55,11 @@ import Testing
     preheater.requestBegan()
     preheater.requestBegan()
     preheater.start(requests(["a"]))
-    preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("x"), hasSucceeded: true)
     try await Task.sleep(nanoseconds: 120_000_000)
     #expect(loads.begun == [])
     let ended = ContinuousClock.now
-    preheater.requestEnded(ImageRequest("y"), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("y"), hasSucceeded: true)
     try await until { loads.begun == ["a"] }
     #expect(ContinuousClock.now - ended >= .milliseconds(60))
     loads.end("a")
@@ -103,9 +103,9 @@ import Testing
       pauseMilliseconds: 30, admit: { admit in admits.withLock { $0.append(admit) } }, load: loads.load)
     preheater.requestBegan()
     preheater.requestBegan()
-    preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("x"), hasSucceeded: true)
     #expect(admits.withLock { $0 } == [false])
-    preheater.requestEnded(ImageRequest("y"), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("y"), hasSucceeded: true)
     // The admission comes with an empty queue as well, because loads in progress wait for it.
     try await until { admits.withLock { $0 } == [false, true] }
     preheater.requestBegan()
@@ -119,7 +119,7 @@ import Testing
     preheater.start(requests(["a", "b", "c"]), into: .store)
     preheater.start(requests(["b"]))
     preheater.start(requests(["a", "b", "c"]), into: .store)
-    preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("x"), hasSucceeded: true)
     for name in ["a", "b", "c"] {
       try await until { loads.begun.last == name }
       // "c" is wanted in memory during its load, so it is loaded once more, from the storage.
@@ -139,7 +139,7 @@ import Testing
       let preheater = Preheater(pauseMilliseconds: milliseconds, graceMilliseconds: milliseconds, load: loads.load)
       preheater.requestBegan()
       preheater.start(requests(["a", "b"]))
-      preheater.requestEnded(ImageRequest("a"), hasSucceeded: true)
+      preheater.requestEnded(PictureRequest("a"), hasSucceeded: true)
       if milliseconds < 0 { try await until { loads.begun == ["b"] } }
       preheater.stop(requests(["b"]))
       if milliseconds < 0 { try await until { loads.state.withLock { $0.cancelled } == ["b"] } }
@@ -155,11 +155,11 @@ import Testing
       preheater.requestBegan()
       preheater.start(requests(["a"]))
       let first = ContinuousClock.now
-      preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
+      preheater.requestEnded(PictureRequest("x"), hasSucceeded: true)
       try await Task.sleep(nanoseconds: 100_000_000)
       preheater.requestBegan()
       let second = ContinuousClock.now
-      preheater.requestEnded(ImageRequest("x"), hasSucceeded: true)
+      preheater.requestEnded(PictureRequest("x"), hasSucceeded: true)
       try await until { loads.begun == ["a"] }
       let elapsed = ContinuousClock.now - second
       loads.end("a")
@@ -176,9 +176,9 @@ import Testing
     preheater.requestBegan()
     preheater.requestBegan()
     preheater.start(requests(["a", "b", "c"]))
-    preheater.requestEnded(ImageRequest("b", priority: .high), hasSucceeded: true)
+    preheater.requestEnded(PictureRequest("b", priority: .high), hasSucceeded: true)
     #expect(preheater.waiting.map(\.url) == ["a", "c"])
-    preheater.requestEnded(ImageRequest("a"), hasSucceeded: false)
+    preheater.requestEnded(PictureRequest("a"), hasSucceeded: false)
     try await until { loads.begun.count == 2 }
     #expect(Set(loads.begun) == ["a", "c"])
     for url in ["a", "c"] { loads.end(url) }
@@ -228,7 +228,7 @@ import Testing
     let preheater = Preheater(limit: 9, load: loads.load)
     let square = try ImageStyle.square(10)
     preheater.start([
-      ImageRequest("u1", key: "k"), ImageRequest("u2", key: "k"), ImageRequest("u3", key: "k", style: square),
+      PictureRequest("u1", key: "k"), PictureRequest("u2", key: "k"), PictureRequest("u3", key: "k", style: square),
     ])
     try await until { loads.begun.count == 2 }
     #expect(Set(loads.begun) == ["u1", "u3"])

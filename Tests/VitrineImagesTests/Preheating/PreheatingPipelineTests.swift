@@ -14,11 +14,11 @@ import Vitrine
     GatedLoader(Dictionary(uniqueKeysWithValues: urls.map { ($0, PipelineBench.jpeg) }), isOpen: isOpen)
   }
 
-  private func request(_ url: String, _ style: ImageStyle? = nil) -> ImageRequest {
-    ImageRequest(url, style: style ?? square)
+  private func request(_ url: String, _ style: ImageStyle? = nil) -> PictureRequest {
+    PictureRequest(url, style: style ?? square)
   }
 
-  private func untilIdle(_ pipeline: ImagePipeline) async throws {
+  private func untilIdle(_ pipeline: PicturePipeline) async throws {
     try await until { pipeline.preheater.runningCount == 0 && pipeline.preheater.waiting.isEmpty }
   }
 
@@ -41,9 +41,9 @@ import Vitrine
 
   @Test func pipelineWithoutAStorageLoadsNothingForTheStore() async throws {
     let loader = loader(["a", "b"], isOpen: true)
-    var configuration = ImagePipeline.Configuration(loader: loader)
+    var configuration = PicturePipeline.Configuration(loader: loader)
     configuration.preheatingPauseMilliseconds = 1
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     pipeline.startPreheating([request("a")], into: .store)
     pipeline.startPreheating([request("b")])
     try await untilIdle(pipeline)
@@ -93,7 +93,7 @@ import Vitrine
   // MARK: Beside requests
 
   /// Preheats "p", which is missing, and requests "n". The download of "p" waits until "n" is loaded.
-  private func heldUp() async throws -> (PipelineBench, ImagePipeline, normal: Task<ImageResponse, any Error>) {
+  private func heldUp() async throws -> (PipelineBench, PicturePipeline, normal: Task<PictureResponse, any Error>) {
     let bench = try PipelineBench(loader(["p", "n"]))
     let storage = GatedStorage(holding: ["p"])
     let pipeline = bench.pipeline(storage) { $0.preheatingPauseMilliseconds = 1 }
@@ -187,12 +187,12 @@ import Vitrine
       holdUp { isOpen.withLock { $0 } }
       return .init(body: PipelineBench.jpeg)
     }
-    var configuration = ImagePipeline.Configuration()
+    var configuration = PicturePipeline.Configuration()
     configuration.preheatingPauseMilliseconds = 1
     // The system decides how a session uses this number, and not every system keeps to it.
     let loader = try #require(configuration.loader as? HTTPLoader)
     #expect(loader.connectionsPerHost == configuration.loadLimit + configuration.preheatingLimit)
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let preheated = (0..<configuration.preheatingLimit).map { request(server.url("/preheated/\($0)")) }
     pipeline.startPreheating(preheated)
     try await until { server.requests.count == preheated.count }
@@ -212,9 +212,9 @@ import Vitrine
       $0.writeLimit = 1
       $0.decodeLimit = 4
     }
-    var tasks: [Task<ImageResponse, any Error>] = []
-    func ask(_ url: String, _ priority: ImageRequest.Priority) {
-      tasks.append(Task { try await pipeline.image(for: ImageRequest(url, style: square, priority: priority)) })
+    var tasks: [Task<PictureResponse, any Error>] = []
+    func ask(_ url: String, _ priority: PictureRequest.Priority) {
+      tasks.append(Task { try await pipeline.image(for: PictureRequest(url, style: square, priority: priority)) })
     }
     ask("x", .normal)
     try await until { storage.writes == ["x"] }
@@ -270,8 +270,8 @@ import Vitrine
     let count = 400 / Thoroughness.stride
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<count {
-        var request = ImageRequest(urls[random.below(urls.count)], style: styles[random.below(styles.count)])
-        request.priority = ImageRequest.Priority.allCases[random.below(4)]
+        var request = PictureRequest(urls[random.below(urls.count)], style: styles[random.below(styles.count)])
+        request.priority = PictureRequest.Priority.allCases[random.below(4)]
         request.cachePolicy = random.chance(30) ? .reload : .use
         let (action, pause) = (random.below(10), UInt64(random.below(100)) * 1_000_000)
         group.addTask { [request] in

@@ -12,14 +12,14 @@ import Vitrine
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
 
   private func pipeline(
-    _ fixture: StorageFixture, _ change: (inout ImagePipeline.Configuration) -> Void = { _ in }
-  ) -> ImagePipeline {
-    var configuration = ImagePipeline.Configuration(storage: fixture.storage)
+    _ fixture: StorageFixture, _ change: (inout PicturePipeline.Configuration) -> Void = { _ in }
+  ) -> PicturePipeline {
+    var configuration = PicturePipeline.Configuration(storage: fixture.storage)
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
     configuration.silenceMilliseconds = .max
     change(&configuration)
-    return ImagePipeline(configuration)
+    return PicturePipeline(configuration)
   }
 
   private func pixels(_ bitmap: Bitmap) -> [UInt8] { StoredStyled.Content.pixels(bitmap).parts.bytes }
@@ -28,16 +28,16 @@ import Vitrine
   func aPictureIsDownloadedOnceAndDrawnOnce(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let server = try TestServer { _ in .init(body: Self.picture) }
-    let request = ImageRequest(server.url("/a"), style: try .circle(30, scale: 2))
+    let request = PictureRequest(server.url("/a"), style: try .circle(30, scale: 2))
     let first = try await pipeline(fixture).image(for: request)
     #expect(first.origin == .network && first.decodeCount == 1)
     try fixture.reopen()
     let second = try await pipeline(fixture).image(for: request)
     #expect(second.origin == .styled && second.decodeCount == 0 && second.requestCount == 0)
     #expect(pixels(second.bitmap) == pixels(first.bitmap) && second.bitmap.layout == first.bitmap.layout)
-    let other = try await pipeline(fixture).image(for: ImageRequest(request.url, style: try .square(20)))
+    let other = try await pipeline(fixture).image(for: PictureRequest(request.url, style: try .square(20)))
     #expect(other.origin == .original && other.decodeCount == 1)
-    let original = try await pipeline(fixture).image(for: ImageRequest(request.url))
+    let original = try await pipeline(fixture).image(for: PictureRequest(request.url))
     #expect(original.origin == .original && original.bitmap.size == PixelSize(width: 200, height: 120))
     #expect(server.requests.count == 1)
   }
@@ -48,11 +48,11 @@ import Vitrine
     defer { try? FileManager.default.removeItem(atPath: path) }
     let options = StoreOptions(byteBudget: 16 << 20, recreatesIfRemoved: recreates)
     let store = try CacheStore.open(at: path, options: options)
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.memory = MemoryLimits(cost: 0)
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let server = try TestServer { _ in .init(body: Self.picture) }
-    let requests = try ["/a", "/b", "/c"].map { ImageRequest(server.url($0), style: try .square(20)) }
+    let requests = try ["/a", "/b", "/c"].map { PictureRequest(server.url($0), style: try .square(20)) }
     for request in requests { #expect(try await pipeline.image(for: request).origin == .network) }
     #expect(try await pipeline.load(requests[0].url, style: .square(20)) != nil)
     try FileManager.default.removeFolderInUse(atPath: path)
@@ -78,9 +78,9 @@ import Vitrine
       return .init(headers: ["ETag": tag], body: tag == "\"v1\"" ? Self.picture : Self.other)
     }
     let style = try ImageStyle.rectangle(40, 40, mode: .fit)
-    var request = ImageRequest(server.url("/a"), style: style)
+    var request = PictureRequest(server.url("/a"), style: style)
     let before = try await pipeline(fixture).image(for: request)
-    let square = try await pipeline(fixture).image(for: ImageRequest(server.url("/a"), style: try .square(20)))
+    let square = try await pipeline(fixture).image(for: PictureRequest(server.url("/a"), style: try .square(20)))
     #expect(square.requestCount == 0)
     request.cachePolicy = .revalidate
     let same = try await pipeline(fixture).image(for: request)
@@ -89,7 +89,7 @@ import Vitrine
     let after = try await pipeline(fixture).image(for: request)
     #expect(after.origin == .network && after.bitmap.size != before.bitmap.size)
     // The other style was made from the old picture, so it is not shown.
-    let fresh = try await pipeline(fixture).image(for: ImageRequest(server.url("/a"), style: try .square(20)))
+    let fresh = try await pipeline(fixture).image(for: PictureRequest(server.url("/a"), style: try .square(20)))
     #expect(fresh.origin == .original && pixels(fresh.bitmap) != pixels(square.bitmap))
     #expect(server.requests.count == 3)
   }
@@ -101,11 +101,11 @@ import Vitrine
     let family = [try ImageStyle.square(40), try .circle(30)]
     for form in [StyledForm.encoded, .automatic] {
       let url = server.url("/\(form)")
-      func load(_ style: ImageStyle) async throws -> ImageResponse {
+      func load(_ style: ImageStyle) async throws -> PictureResponse {
         try await pipeline(fixture) {
           $0.styledForm = form
           $0.families = [family]
-        }.image(for: ImageRequest(url, style: style))
+        }.image(for: PictureRequest(url, style: style))
       }
       #expect(try await load(family[0]).origin == .network)
       for style in family {
@@ -125,7 +125,7 @@ import Vitrine
     let pipeline = pipeline(fixture)
     let style = try ImageStyle.square(20)
     for key in ["a", "b", "c"] {
-      _ = try await pipeline.image(for: ImageRequest(server.url("/"), key: key, style: style))
+      _ = try await pipeline.image(for: PictureRequest(server.url("/"), key: key, style: style))
     }
     try await pipeline.clear(["a"])
     try await pipeline.retain(only: ["c"])
@@ -139,7 +139,7 @@ import Vitrine
   func damagedOriginalIsDownloadedAgain(_ kind: StorageKind) async throws {
     let fixture = try StorageFixture(kind)
     let server = try TestServer { _ in .init(body: Self.picture) }
-    let request = ImageRequest(server.url("/a"), style: try .square(20))
+    let request = PictureRequest(server.url("/a"), style: try .square(20))
     // An original that is not a picture, as an earlier program may have saved it.
     try await fixture.storage.saveOriginal(Array("<html>".utf8), metadata: [], for: request.key)
     #expect(try await pipeline(fixture).image(for: request).origin == .network)

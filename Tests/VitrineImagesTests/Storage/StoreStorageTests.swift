@@ -64,12 +64,12 @@ import Vitrine
     let storage = CountingStorage(StoreStorage(bench.store))
     let badge = try ImageStyle.free("badge") { picture, _ in picture }
     let pipeline = bench.pipeline(storage) { $0.families = [[wide, try! .square(30)]] }
-    let single = try await pipeline.image(for: ImageRequest("a", style: square))
+    let single = try await pipeline.image(for: PictureRequest("a", style: square))
     #expect(single.bitmap.isMapped && storage.drawnCount == 1 && storage.givenByteCount == 0)
-    let family = try await pipeline.image(for: ImageRequest("a", style: wide))
+    let family = try await pipeline.image(for: PictureRequest("a", style: wide))
     #expect(family.bitmap.isMapped && storage.drawnCount == 1)
     #expect(storage.givenByteCount == (try layout(50, 20).byteCount) + (try layout(30, 30).byteCount))
-    let free = try await pipeline.image(for: ImageRequest("a", style: badge))
+    let free = try await pipeline.image(for: PictureRequest("a", style: badge))
     #expect(free.bitmap.isMapped && free.bitmap.size == PixelSize(width: 200, height: 120) && storage.drawnCount == 1)
     try bench.end()
   }

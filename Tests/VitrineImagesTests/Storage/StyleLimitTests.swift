@@ -23,8 +23,8 @@ import Vitrine
       GatedLoader(Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", PipelineBench.jpeg) })))
   }
 
-  private func show(_ pipeline: ImagePipeline, _ keys: [Int], _ style: ImageStyle) async throws {
-    for key in keys { _ = try await pipeline.image(for: ImageRequest("\(key)", style: style)) }
+  private func show(_ pipeline: PicturePipeline, _ keys: [Int], _ style: ImageStyle) async throws {
+    for key in keys { _ = try await pipeline.image(for: PictureRequest("\(key)", style: style)) }
   }
 
   @Test func limitRemovesTheLeastRecentlyUsedPictures() async throws {
@@ -46,7 +46,7 @@ import Vitrine
 
   @Test func theLimitHoldsAcrossOpenings() async throws {
     let bench = try bench()
-    func pipeline(_ limit: Int) -> ImagePipeline {
+    func pipeline(_ limit: Int) -> PicturePipeline {
       bench.pipeline(StoreStorage(bench.store, styleLimits: [square: limit])) { $0.memory.count = 0 }
     }
     try await show(pipeline(5), [0, 1, 2, 3, 4], square)
@@ -83,7 +83,7 @@ import Vitrine
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<120 {
           group.addTask {
-            _ = try await pipeline.image(for: ImageRequest("\(number % 60)", style: styles[number % 2]))
+            _ = try await pipeline.image(for: PictureRequest("\(number % 60)", style: styles[number % 2]))
           }
         }
         try await group.waitForAll()

@@ -3,7 +3,7 @@ import Foundation
 @testable import VitrineImages
 
 /// Answers from a table while it is open.
-final class GatedLoader: DataLoading {
+final class GatedLoader: ByteLoading {
   private struct State {
     var bodies: [String: [UInt8]]
     var headers: [String: String] = [:]

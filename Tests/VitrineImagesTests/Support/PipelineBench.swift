@@ -21,15 +21,15 @@ struct PipelineBench {
   }
 
   func pipeline(
-    _ storage: (any ImageStorage)? = nil, _ change: (inout ImagePipeline.Configuration) -> Void = { _ in }
-  ) -> ImagePipeline {
-    var configuration = ImagePipeline.Configuration(storage: storage ?? StoreStorage(store), loader: loader)
+    _ storage: (any ImageStorage)? = nil, _ change: (inout PicturePipeline.Configuration) -> Void = { _ in }
+  ) -> PicturePipeline {
+    var configuration = PicturePipeline.Configuration(storage: storage ?? StoreStorage(store), loader: loader)
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
     configuration.silenceMilliseconds = .max
     configuration.memoryPressure = nil
     change(&configuration)
-    return ImagePipeline(configuration)
+    return PicturePipeline(configuration)
   }
 
   func end() throws {

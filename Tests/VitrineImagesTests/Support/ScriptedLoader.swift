@@ -3,7 +3,7 @@ import Foundation
 @testable import VitrineImages
 
 /// Answers at once, by the current script.
-final class ScriptedLoader: DataLoading {
+final class ScriptedLoader: ByteLoading {
   struct Answer: Sendable {
     var status = 200
     var headers: [String: String] = [:]

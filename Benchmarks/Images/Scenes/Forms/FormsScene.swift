@@ -59,18 +59,18 @@ struct FormsScene: Scene {
     _ showings: [Int], of photos: Photos, from store: CacheStore, as form: StyledForm, _ name: String, _ budget: Int
   ) async throws -> Row {
     let loader = CountingLoader(FolderLoader(photos: photos))
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store), loader: loader)
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store), loader: loader)
     // Without a memory cache, because its hits are the same for every form.
     configuration.memory = MemoryLimits(cost: 0)
     configuration.keeps = .styled
     configuration.styledForm = form
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let screen = Screen()
     var hits = 0
     var decodes = 0
     let start = CPUTime.process
     for number in showings {
-      let response = try await pipeline.image(for: ImageRequest(photos.names[number], style: FormsScene.style))
+      let response = try await pipeline.image(for: PictureRequest(photos.names[number], style: FormsScene.style))
       if response.origin == .styled { hits += 1 }
       decodes += response.decodeCount
       screen.show(response.bitmap)

@@ -9,13 +9,13 @@ struct ListRows: Sendable {
   }
 
   /// One request for each row.
-  let requests: [ImageRequest]
+  let requests: [PictureRequest]
   var count: Int { requests.count }
 
   init(count: Int, urls: [String], seed: UInt64) {
     var random = SplitMix64(seed: seed &+ 17)
     requests = (0..<count).map { _ in
-      ImageRequest(urls[random.next(below: urls.count)], style: ListRows.styles[random.next(below: 3)])
+      PictureRequest(urls[random.next(below: urls.count)], style: ListRows.styles[random.next(below: 3)])
     }
   }
 }

@@ -41,18 +41,18 @@ struct ListRun {
   private let rows: ListRows
   private let scroll: ListScroll
   private let preheating: ListPreheating
-  private let pipeline: ImagePipeline
+  private let pipeline: PicturePipeline
 
   init(_ rows: ListRows, _ scroll: ListScroll, _ preheating: ListPreheating, _ store: CacheStore) {
     self.rows = rows
     self.scroll = scroll
     self.preheating = preheating
     // Connections for requests, and as many more as pictures are preheated at a time.
-    var configuration = ImagePipeline.Configuration(
+    var configuration = PicturePipeline.Configuration(
       storage: StoreStorage(store), loader: HTTPLoader(connectionsPerHost: 6 + preheating.limit))
     configuration.families = [ListRows.styles]
     configuration.preheatingLimit = preheating.limit
-    pipeline = ImagePipeline(configuration)
+    pipeline = PicturePipeline(configuration)
   }
 
   func run() async throws -> Result {

@@ -8,7 +8,7 @@ struct ListScreen {
   private static let rowLength = 60.0
   private let rows: ListRows
   private let layout: UniformGrid
-  private let pipeline: ImagePipeline
+  private let pipeline: PicturePipeline
   private let isPreheating: Bool
   private var window: PreheatWindow
   private var wanted = WantedRows()
@@ -24,7 +24,7 @@ struct ListScreen {
   private let arrived = Locked<[(row: Int, bitmap: Bitmap)]>([])
   private var hasAppeared: [Bool]
 
-  init(_ rows: ListRows, _ preheating: ListPreheating, _ pipeline: ImagePipeline) {
+  init(_ rows: ListRows, _ preheating: ListPreheating, _ pipeline: PicturePipeline) {
     self.rows = rows
     self.pipeline = pipeline
     isPreheating = preheating.isOn

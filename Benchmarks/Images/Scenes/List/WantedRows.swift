@@ -11,7 +11,7 @@ struct WantedRows {
   private var counts: [Wish: Int] = [:]
 
   /// Returns those of `rows` that no row has requested yet, in their order.
-  mutating func enter(_ rows: [ImageRequest]) -> [ImageRequest] {
+  mutating func enter(_ rows: [PictureRequest]) -> [PictureRequest] {
     rows.filter { row in
       let wish = Wish(key: row.key, style: row.style)
       counts[wish, default: 0] += 1
@@ -20,7 +20,7 @@ struct WantedRows {
   }
 
   /// Returns those of `rows` that no row needs any more.
-  mutating func leave(_ rows: [ImageRequest]) -> [ImageRequest] {
+  mutating func leave(_ rows: [PictureRequest]) -> [PictureRequest] {
     rows.filter { row in
       let wish = Wish(key: row.key, style: row.style)
       guard let count = counts[wish] else { return false }

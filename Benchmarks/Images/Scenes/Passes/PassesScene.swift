@@ -29,7 +29,7 @@ struct PassesScene: Scene {
     let storePath = try bench.folder("passes-store").path
     let store = try CacheStore.open(at: storePath, options: StoreOptions(byteBudget: ShowingPass.budget))
     let loader = CountingLoader()
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(store), loader: loader))
+    let pipeline = PicturePipeline(.init(storage: StoreStorage(store), loader: loader))
 
     var passes: [ShowingPass.Result] = []
     var logged: [Int] = []
@@ -59,7 +59,7 @@ struct PassesScene: Scene {
     let loader = CountingLoader()
     let start = (wall: WallTime.now, cpu: CPUTime.process)
     let store = try CacheStore.open(at: path)
-    let pipeline = ImagePipeline(.init(storage: StoreStorage(store), loader: loader))
+    let pipeline = PicturePipeline(.init(storage: StoreStorage(store), loader: loader))
     var result = try await ShowingPass.run(Array(words.dropFirst()), styles, pipeline, loader)
     // The time includes opening the store.
     result.seconds = WallTime.now - start.wall

@@ -21,7 +21,7 @@ enum ShowingPass {
   static let budget = 1 << 30
 
   static func run(
-    _ urls: [String], _ styles: [ImageStyle], _ pipeline: ImagePipeline, _ loader: CountingLoader
+    _ urls: [String], _ styles: [ImageStyle], _ pipeline: PicturePipeline, _ loader: CountingLoader
   ) async throws -> Result {
     var result = Result(urlCount: urls.count)
     let screen = Screen()
@@ -46,10 +46,10 @@ enum ShowingPass {
   }
 
   private static func responses(
-    _ url: String, _ styles: [ImageStyle], _ pipeline: ImagePipeline
-  ) async throws -> [ImageResponse] {
-    try await withThrowingTaskGroup(of: ImageResponse.self) { group in
-      for style in styles { group.addTask { try await pipeline.image(for: ImageRequest(url, style: style)) } }
+    _ url: String, _ styles: [ImageStyle], _ pipeline: PicturePipeline
+  ) async throws -> [PictureResponse] {
+    try await withThrowingTaskGroup(of: PictureResponse.self) { group in
+      for style in styles { group.addTask { try await pipeline.image(for: PictureRequest(url, style: style)) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
   }

@@ -24,25 +24,25 @@ struct OfferSection {
     urls = (0..<count).map { server.url(good[$0 % good.count]) + ($0 < good.count ? "" : "?\($0)") }
   }
 
-  func pipeline(_ store: CacheStore?) -> ImagePipeline {
-    var configuration = ImagePipeline.Configuration(
+  func pipeline(_ store: CacheStore?) -> PicturePipeline {
+    var configuration = PicturePipeline.Configuration(
       storage: store.map { StoreStorage($0) }, loader: loader)
     if store == nil { configuration.memory = MemoryLimits(cost: 0) }
-    return ImagePipeline(configuration)
+    return PicturePipeline(configuration)
   }
 
   /// Shows first the pictures at hand, as a list does, and then the pictures that need waiting.
-  func open(_ pipeline: ImagePipeline) async throws {
+  func open(_ pipeline: PicturePipeline) async throws {
     var missing: [String] = []
     for url in urls {
-      if let response = pipeline.imageAtHand(for: ImageRequest(url, style: style)) {
+      if let response = pipeline.imageAtHand(for: PictureRequest(url, style: style)) {
         screen.show(response.bitmap)
       } else {
         missing.append(url)
       }
     }
     if missing.isEmpty { return }
-    try await show(missing) { url, style in try await pipeline.image(for: ImageRequest(url, style: style)).bitmap }
+    try await show(missing) { url, style in try await pipeline.image(for: PictureRequest(url, style: style)).bitmap }
   }
 
   func openWithoutCache() async throws { try await open(pipeline(nil)) }
@@ -52,7 +52,7 @@ struct OfferSection {
     let pipeline = pipeline(nil)
     let urls = urls
     try await show(urls) { url, style in
-      let bitmap = try await pipeline.image(for: ImageRequest(url, style: style)).bitmap
+      let bitmap = try await pipeline.image(for: PictureRequest(url, style: style)).bitmap
       let bytes = try ImageEncoder.encode(bitmap, as: .jpeg())
       try Data(bytes).write(to: OfferSection.file(url, urls, folder), options: .atomic)
       return bitmap
@@ -76,7 +76,7 @@ struct OfferSection {
   func bitmaps() async throws -> [Bitmap] {
     let pipeline = pipeline(nil)
     var bitmaps: [Bitmap] = []
-    for url in urls { bitmaps.append(try await pipeline.image(for: ImageRequest(url, style: style)).bitmap) }
+    for url in urls { bitmaps.append(try await pipeline.image(for: PictureRequest(url, style: style)).bitmap) }
     return bitmaps
   }
 

@@ -14,16 +14,16 @@ struct ShowSamples {
     self.folder = folder
     let store = try CacheStore.open(
       at: ShowSamples.storePath(folder), options: StoreOptions(byteBudget: ShowingPass.budget))
-    var configuration = ImagePipeline.Configuration(
+    var configuration = PicturePipeline.Configuration(
       storage: StoreStorage(store), loader: FolderLoader(photos: photos))
     configuration.families = [styles]
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     var made = 0
     for name in photos.names where made < count {
       do {
         for style in styles {
           // The key does not contain the folder's path, so it is the same in all folders.
-          let request = ImageRequest(name, key: ShowSamples.key(made), style: style)
+          let request = PictureRequest(name, key: ShowSamples.key(made), style: style)
           let bitmap = try await pipeline.image(for: request).bitmap
           let jpeg = try ImageEncoder.encode(bitmap, as: .jpeg())
           try Data(jpeg).write(to: ShowSamples.file(made, style, folder))
@@ -77,11 +77,11 @@ struct ShowSamples {
   }
 
   private func pipelineSeconds(_ store: CacheStore, _ style: ImageStyle) async throws -> Double {
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.memory = MemoryLimits(cost: 0)
-    let pipeline = ImagePipeline(configuration)
+    let pipeline = PicturePipeline(configuration)
     let requests = (0..<count).map {
-      ImageRequest(ShowSamples.key($0), style: style, cachePolicy: .cacheOnly)
+      PictureRequest(ShowSamples.key($0), style: style, cachePolicy: .cacheOnly)
     }
     var seconds: [Double] = []
     for _ in 0..<ShowSamples.roundCount {

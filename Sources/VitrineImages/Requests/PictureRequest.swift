@@ -1,5 +1,5 @@
 /// A request for a picture.
-public struct ImageRequest: Sendable, Hashable {
+public struct PictureRequest: Sendable, Hashable {
   /// The URL of the original.
   public var url: String
   /// The key of the picture in caches; by default the URL. If several URLs of one picture, such as signed ones, share

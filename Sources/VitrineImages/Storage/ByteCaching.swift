@@ -3,7 +3,7 @@ import Vitrine
 
 /// The cache of downloaded data that an image loader uses. With it a `CacheStore` can replace the loader's own
 /// cache.
-public protocol DataCaching: Sendable {
+public protocol ByteCaching: Sendable {
   /// Returns the data of a key, or nil if there is none.
   func cachedData(for key: String) -> Data?
   /// Returns whether the key has data.
@@ -22,7 +22,7 @@ public protocol DataCaching: Sendable {
 ///
 /// If a store can no longer write, because its folder was deleted or its disk failed, it returns no older value of a
 /// key after a refused change. With ``StoreOptions/recreatesIfRemoved`` it recreates a deleted folder instead.
-extension CacheStore: DataCaching {
+extension CacheStore: ByteCaching {
   /// Returns a copy, since loaders keep their data. ``get(_:style:source:_:)`` reads without a copy.
   public func cachedData(for key: String) -> Data? {
     get(key) { bytes in bytes.withUnsafeBytes { Data($0) } }

@@ -1,10 +1,10 @@
-extension ImagePipeline {
+extension PicturePipeline {
   /// Returns up to two responses: a placeholder, and then the picture. The placeholder, of origin `placeholder`, is
   /// the nearest size of the same picture in memory or storage, even a stale one, or the storage's placeholder. It
   /// appears only if the picture is not available immediately. The stream ends after the picture, or throws as
   /// ``image(for:)`` does. The work begins with this call and is canceled when the consumer stops. The picture does
   /// not wait for the placeholder.
-  public func images(for request: ImageRequest) -> AsyncThrowingStream<ImageResponse, any Error> {
+  public func images(for request: PictureRequest) -> AsyncThrowingStream<PictureResponse, any Error> {
     AsyncThrowingStream { continuation in
       let task = Task {
         do {
@@ -18,7 +18,7 @@ extension ImagePipeline {
     }
   }
 
-  private func respond(_ request: ImageRequest, _ show: @escaping @Sendable (ImageResponse) -> Void) async throws {
+  private func respond(_ request: PictureRequest, _ show: @escaping @Sendable (PictureResponse) -> Void) async throws {
     if let response = imageAtHand(for: request) { return show(response) }
     let picture = try await answering(request) {
       if let kept = try await self.pictures.kept(request) { return kept }
@@ -29,7 +29,7 @@ extension ImagePipeline {
 
   /// Loads the picture, and shows a placeholder if one is found before the picture is loaded.
   private func loadBehindPlaceholder(
-    _ request: ImageRequest, _ show: @escaping @Sendable (ImageResponse) -> Void
+    _ request: PictureRequest, _ show: @escaping @Sendable (PictureResponse) -> Void
   ) async throws -> PictureLoader.Loaded {
     let isTooLate = Locked(false)
     let first = Task {
@@ -43,7 +43,7 @@ extension ImagePipeline {
     return try await pictures.load(request, interest: Interest(request.priority))
   }
 
-  func placeholder(for request: ImageRequest) async -> ImageResponse? {
+  func placeholder(for request: PictureRequest) async -> PictureResponse? {
     if let near = memory.nearest(to: request) { return near }
     let (style, key) = (request.style, request.key)
     guard let kept = try? await configuration.storage.trying({ try await $0.placeholder(style, for: key) }) ?? nil,
@@ -51,7 +51,7 @@ extension ImagePipeline {
       ResponseRecord.answers(StyledRecord(metadata: kept.metadata).vary, request.headers),
       let shown = try? await pictures.shown(kept, style, of: key, Interest(request.priority))
     else { return nil }
-    var response = ImageResponse(shown.bitmap, .placeholder)
+    var response = PictureResponse(shown.bitmap, .placeholder)
     response.decodeCount = shown.decodeCount
     return response
   }

@@ -6,7 +6,7 @@ import Vitrine
 @testable import VitrineImages
 
 /// The whole pipeline, with a real server and a real store.
-@Suite struct ImagePipelineTests {
+@Suite struct PicturePipelineTests {
   static let jpeg = try! ImageEncoder.encode(.gradient(200, 120), as: .jpeg(quality: 0.9))
   static let other = try! ImageEncoder.encode(.gradient(90, 200), as: .png)
   let folder: URL
@@ -21,13 +21,13 @@ import Vitrine
     circle = try .circle(30, scale: 2)
   }
 
-  private func pipeline(_ change: (inout ImagePipeline.Configuration) -> Void = { _ in }) -> ImagePipeline {
-    var configuration = ImagePipeline.Configuration(storage: StoreStorage(store))
+  private func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
+    var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
     configuration.silenceMilliseconds = .max
     change(&configuration)
-    return ImagePipeline(configuration)
+    return PicturePipeline(configuration)
   }
 
   private func removeFolder() throws {
@@ -43,7 +43,7 @@ import Vitrine
     let server = try TestServer { _ in
       .init(headers: ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], body: Self.jpeg)
     }
-    let request = ImageRequest(server.url("/a.jpg"), style: square)
+    let request = PictureRequest(server.url("/a.jpg"), style: square)
     let first = pipeline()
     let fromNetwork = try await first.image(for: request)
     #expect(fromNetwork.origin == .network && fromNetwork.requestCount == 1 && fromNetwork.decodeCount == 1)
@@ -56,7 +56,7 @@ import Vitrine
     #expect(fromStore.origin == .styled && fromStore.requestCount == 0 && fromStore.decodeCount == 0)
     #expect(fromStore.bitmap.isMapped && pixels(fromStore.bitmap) == pixels(fromNetwork.bitmap))
     // Another style is made from the kept original.
-    let styled = try await pipeline().image(for: ImageRequest(request.url, style: circle))
+    let styled = try await pipeline().image(for: PictureRequest(request.url, style: circle))
     #expect(styled.origin == .original && styled.requestCount == 0 && styled.decodeCount == 1)
     #expect(server.requests.count == 1)
     try removeFolder()
@@ -68,9 +68,9 @@ import Vitrine
     let styles = [
       square, circle, try .square(20), try .rectangle(60, 30, mode: .fit), try .square(40, format: .rgb565),
     ]
-    let responses = try await withThrowingTaskGroup(of: ImageResponse.self) { group in
+    let responses = try await withThrowingTaskGroup(of: PictureResponse.self) { group in
       for number in 0..<60 {
-        let request = ImageRequest(server.url("/a?signed=\(number)"), key: "a", style: styles[number % 5])
+        let request = PictureRequest(server.url("/a?signed=\(number)"), key: "a", style: styles[number % 5])
         group.addTask { try await pipeline.image(for: request) }
       }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -83,10 +83,10 @@ import Vitrine
   @Test func stylesOfAFamilyAreMadeTogether() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let pipeline = pipeline { $0.families = [[square, circle]] }
-    _ = try await pipeline.image(for: ImageRequest(server.url("/a"), style: square))
+    _ = try await pipeline.image(for: PictureRequest(server.url("/a"), style: square))
     #expect(
       store.contains(server.url("/a"), style: circle.key) && store.contains(server.url("/a"), style: square.key))
-    let other = try await pipeline.image(for: ImageRequest(server.url("/a"), style: circle))
+    let other = try await pipeline.image(for: PictureRequest(server.url("/a"), style: circle))
     #expect(other.origin == .styled && other.decodeCount == 0 && server.requests.count == 1)
     try removeFolder()
   }
@@ -98,7 +98,7 @@ import Vitrine
       if request.headers["if-none-match"] == tag { return .status(304, ["ETag": tag]) }
       return .init(headers: ["ETag": tag], body: tag == "\"v1\"" ? Self.jpeg : Self.other)
     }
-    var request = ImageRequest(server.url("/a"), style: square)
+    var request = PictureRequest(server.url("/a"), style: square)
     let before = try await pipeline().image(for: request)
     request.cachePolicy = .revalidate
     let same = try await pipeline().image(for: request)
@@ -121,8 +121,8 @@ import Vitrine
       return request.headers["if-none-match"] == nil
         ? .init(headers: headers, body: Self.jpeg) : .status(304, headers)
     }
-    let request = ImageRequest(server.url("/a"), style: square)
-    func load() async throws -> ImageResponse {
+    let request = PictureRequest(server.url("/a"), style: square)
+    func load() async throws -> PictureResponse {
       try await pipeline { $0.now = { time.withLock { $0 } } }.image(for: request)
     }
     _ = try await load()
@@ -147,7 +147,7 @@ import Vitrine
       .init(headers: ["Cache-Control": "max-age=60", "Vary": "Accept"], body: Self.jpeg)
     }
     let headers = ["Accept": "image/jpeg"]
-    let request = ImageRequest(server.url("/a"), style: square, headers: headers)
+    let request = PictureRequest(server.url("/a"), style: square, headers: headers)
     #expect(pipeline().imageAtHand(for: request) == nil)
     let made = try await pipeline { $0.now = { time.withLock { $0 } } }.image(for: request)
     let later = pipeline { $0.now = { time.withLock { $0 } } }
@@ -158,18 +158,18 @@ import Vitrine
     #expect(
       later.imageInMemory(for: request)?.origin == .memory && later.imageAtHand(for: request)?.origin == .memory)
     // A picture is not at hand if it must be requested, is missing, was chosen by other headers, or is stale.
-    for policy in [ImageRequest.CachePolicy.reload, .revalidate] {
+    for policy in [PictureRequest.CachePolicy.reload, .revalidate] {
       #expect(
-        later.imageAtHand(for: ImageRequest(request.url, style: square, headers: headers, cachePolicy: policy)) == nil
+        later.imageAtHand(for: PictureRequest(request.url, style: square, headers: headers, cachePolicy: policy)) == nil
       )
     }
     later.trimMemory()
-    #expect(later.imageAtHand(for: ImageRequest(request.url, headers: headers)) == nil)
-    #expect(later.imageAtHand(for: ImageRequest(request.url, style: circle, headers: headers)) == nil)
-    #expect(later.imageAtHand(for: ImageRequest(request.url, style: square, headers: ["Accept": "image/png"])) == nil)
+    #expect(later.imageAtHand(for: PictureRequest(request.url, headers: headers)) == nil)
+    #expect(later.imageAtHand(for: PictureRequest(request.url, style: circle, headers: headers)) == nil)
+    #expect(later.imageAtHand(for: PictureRequest(request.url, style: square, headers: ["Accept": "image/png"])) == nil)
     time.withLock { $0 += 60_000 }
     #expect(later.imageAtHand(for: request) == nil)
-    let any = ImageRequest(request.url, style: square, headers: headers, cachePolicy: .cacheOnly)
+    let any = PictureRequest(request.url, style: square, headers: headers, cachePolicy: .cacheOnly)
     #expect(later.imageAtHand(for: any)?.origin == .styled)
     #expect(server.requests.count == 1)
     try removeFolder()
@@ -178,14 +178,14 @@ import Vitrine
   /// Encoded pictures must be decoded. Bytes not read since the store was opened must be checked.
   @Test func encodedOrUncheckedPictureIsNotAtHand() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
-    let request = ImageRequest(server.url("/a"), style: square)
+    let request = PictureRequest(server.url("/a"), style: square)
     _ = try await pipeline().image(for: request)
-    _ = try await pipeline { $0.styledForm = .encoded }.image(for: ImageRequest(request.url, style: circle))
-    #expect(pipeline().imageAtHand(for: ImageRequest(request.url, style: circle)) == nil)
+    _ = try await pipeline { $0.styledForm = .encoded }.image(for: PictureRequest(request.url, style: circle))
+    #expect(pipeline().imageAtHand(for: PictureRequest(request.url, style: circle)) == nil)
     #expect(pipeline().imageAtHand(for: request) != nil)
     try store.close()
     let again = try CacheStore.open(at: folder.path)
-    let opened = ImagePipeline(.init(storage: StoreStorage(again)))
+    let opened = PicturePipeline(.init(storage: StoreStorage(again)))
     #expect(opened.imageAtHand(for: request) == nil)
     #expect(try await opened.image(for: request).origin == .styled)
     opened.trimMemory()
@@ -196,7 +196,7 @@ import Vitrine
 
   @Test func noStorePictureIsNotKept() async throws {
     let server = try TestServer { _ in .init(headers: ["Cache-Control": "no-store"], body: Self.jpeg) }
-    for _ in 0..<2 { _ = try await pipeline().image(for: ImageRequest(server.url("/a"), style: square)) }
+    for _ in 0..<2 { _ = try await pipeline().image(for: PictureRequest(server.url("/a"), style: square)) }
     #expect(server.requests.count == 2 && store.count == 0)
     try removeFolder()
   }
@@ -208,11 +208,11 @@ import Vitrine
     }
     let pipeline = pipeline()
     await #expect(throws: ImageError.truncated(.jpeg)) {
-      try await pipeline.image(for: ImageRequest(server.url("/cut"), style: square))
+      try await pipeline.image(for: PictureRequest(server.url("/cut"), style: square))
     }
     for path in ["/html", "/cut", "/cut"] {
       await #expect(throws: (any Error).self) {
-        try await pipeline.image(for: ImageRequest(server.url(path), style: square))
+        try await pipeline.image(for: PictureRequest(server.url(path), style: square))
       }
     }
     // The failures are remembered, so the second and third request for /cut do not reach the server.
@@ -222,9 +222,9 @@ import Vitrine
 
   @Test func cacheOnlyMakesNoRequest() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
-    let request = ImageRequest(server.url("/a"), style: square, cachePolicy: .cacheOnly)
+    let request = PictureRequest(server.url("/a"), style: square, cachePolicy: .cacheOnly)
     await #expect(throws: LoadError.notCached) { try await pipeline().image(for: request) }
-    _ = try await pipeline().image(for: ImageRequest(server.url("/a"), style: circle))
+    _ = try await pipeline().image(for: PictureRequest(server.url("/a"), style: circle))
     #expect(try await pipeline().image(for: request).origin == .original)
     #expect(server.requests.count == 1)
     try removeFolder()
@@ -237,7 +237,7 @@ import Vitrine
       return .init(body: Self.jpeg)
     }
     let pipeline = pipeline()
-    let request = ImageRequest(server.url("/a"), style: square)
+    let request = PictureRequest(server.url("/a"), style: square)
     let tasks = (0..<4).map { _ in Task { try await pipeline.image(for: request) } }
     try await until { server.requests.count == 1 && pipeline.pictures.joined.waiterCount == 4 }
     tasks[0].cancel()
@@ -254,10 +254,10 @@ import Vitrine
     let server = try TestServer { _ in .init(body: Self.jpeg, delay: 5) }
     // Long enough for the tasks below to start on a thread.
     let pipeline = pipeline { $0.preheatingPauseMilliseconds = 3000 }
-    pipeline.startPreheating((0..<50).map { ImageRequest(server.url("/preheated/\($0)"), style: square) })
+    pipeline.startPreheating((0..<50).map { PictureRequest(server.url("/preheated/\($0)"), style: square) })
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<5 {
-        group.addTask { _ = try await pipeline.image(for: ImageRequest(server.url("/\(number)"), style: square)) }
+        group.addTask { _ = try await pipeline.image(for: PictureRequest(server.url("/\(number)"), style: square)) }
       }
       try await group.waitForAll()
     }
@@ -265,10 +265,10 @@ import Vitrine
     #expect(Set(server.paths.prefix(5)) == Set((0..<5).map { "/\($0)" }))
     try await until {
       (0..<50).allSatisfy {
-        pipeline.imageInMemory(for: ImageRequest(server.url("/preheated/\($0)"), style: square)) != nil
+        pipeline.imageInMemory(for: PictureRequest(server.url("/preheated/\($0)"), style: square)) != nil
       }
     }
-    let ready = try await pipeline.image(for: ImageRequest(server.url("/preheated/7"), style: square))
+    let ready = try await pipeline.image(for: PictureRequest(server.url("/preheated/7"), style: square))
     #expect(ready.origin == .memory)
     pipeline.stopAllPreheating()
     try removeFolder()
@@ -276,7 +276,7 @@ import Vitrine
 
   @Test func encodedPictureTurnsToPixelsAtItsSecondShowingFromTheStore() async throws {
     let server = try TestServer { _ in .init(body: Self.jpeg) }
-    let request = ImageRequest(server.url("/a"), style: square)
+    let request = PictureRequest(server.url("/a"), style: square)
     let pipeline = pipeline {
       $0.styledForm = .automatic
       $0.memory.count = 0
@@ -296,15 +296,15 @@ import Vitrine
     let server = try TestServer { _ in .init(body: Self.jpeg) }
     let pipeline = pipeline()
     for name in ["a", "b", "c"] {
-      _ = try await pipeline.image(for: ImageRequest(server.url("/\(name)"), key: name, style: square))
+      _ = try await pipeline.image(for: PictureRequest(server.url("/\(name)"), key: name, style: square))
     }
     try await pipeline.clear(["a"])
     #expect(!store.contains("a") && !store.contains("a", style: square.key) && store.contains("b", style: square.key))
-    #expect(pipeline.imageInMemory(for: ImageRequest("", key: "a", style: square)) == nil)
+    #expect(pipeline.imageInMemory(for: PictureRequest("", key: "a", style: square)) == nil)
     try await pipeline.retain(only: ["c"])
     #expect(store.count == 2 && store.contains("c", style: square.key))
-    #expect(pipeline.imageInMemory(for: ImageRequest("", key: "b", style: square)) == nil)
-    #expect(pipeline.imageInMemory(for: ImageRequest("", key: "c", style: square)) != nil)
+    #expect(pipeline.imageInMemory(for: PictureRequest("", key: "b", style: square)) == nil)
+    #expect(pipeline.imageInMemory(for: PictureRequest("", key: "c", style: square)) != nil)
     try removeFolder()
   }
 }

@@ -4,14 +4,14 @@ import Vitrine
 ///
 /// ```swift
 /// let store = try CacheStore.open(at: folder)
-/// let pipeline = ImagePipeline(.init(storage: StoreStorage(store)))
-/// let avatar = try await pipeline.image(for: ImageRequest(url, style: .circle(60, scale: 2))).bitmap
+/// let pipeline = PicturePipeline(.init(storage: StoreStorage(store)))
+/// let avatar = try await pipeline.image(for: PictureRequest(url, style: .circle(60, scale: 2))).bitmap
 /// ```
 ///
 /// Concurrent requests for the same picture share one download, one decoding and one drawing. A canceled request
 /// throws `CancellationError`; the shared work continues while other requests wait for it. If the storage fails,
 /// pictures are still loaded. Thread-safe.
-public final class ImagePipeline: Sendable {
+public final class PicturePipeline: Sendable {
   let configuration: Configuration
   let pictures: PictureLoader
   let memory: PictureMemory
@@ -51,7 +51,7 @@ public final class ImagePipeline: Sendable {
 
   /// Returns the picture in the request's style. Throws ``LoadError``, ``ImageError``, `CancellationError`, and other
   /// errors of the loader.
-  public func image(for request: ImageRequest) async throws -> ImageResponse {
+  public func image(for request: PictureRequest) async throws -> PictureResponse {
     if let response = imageAtHand(for: request) { return response }
     return try await answering(request) {
       if let kept = try await self.pictures.kept(request) { return kept }
@@ -62,7 +62,7 @@ public final class ImagePipeline: Sendable {
   /// Returns a picture that is available without waiting: from memory, or pixels that the storage can return
   /// immediately. Takes some microseconds, so the first frame of a cell can use it. If it returns nil, call
   /// ``image(for:)``.
-  public func imageAtHand(for request: ImageRequest) -> ImageResponse? {
+  public func imageAtHand(for request: PictureRequest) -> PictureResponse? {
     if let response = imageInMemory(for: request) { return response }
     guard let loaded = pictures.atHand(request) else { return nil }
     memory.keep(loaded, for: request)
@@ -71,12 +71,12 @@ public final class ImagePipeline: Sendable {
   }
 
   /// Returns the picture from memory, or nil if memory does not hold it.
-  public func imageInMemory(for request: ImageRequest) -> ImageResponse? { memory.response(for: request) }
+  public func imageInMemory(for request: PictureRequest) -> PictureResponse? { memory.response(for: request) }
 
   /// Holds preheating back while `load` answers a request, and keeps the result in memory.
   func answering(
-    _ request: ImageRequest, _ load: () async throws -> PictureLoader.Loaded
-  ) async throws -> ImageResponse {
+    _ request: PictureRequest, _ load: () async throws -> PictureLoader.Loaded
+  ) async throws -> PictureResponse {
     // A request of preheating priority waits for the preheating places, so it must not hold preheating back.
     if request.priority == .preheating {
       let loaded = try await load()
@@ -112,12 +112,12 @@ public final class ImagePipeline: Sendable {
   /// Requests of one key and style count once; the picture is loaded into memory if one of them asks for that. Failures
   /// are not reported here: a later request meets them. At most 10,000 requests wait. One call keeps its first ones.
   /// Across calls the oldest ones are dropped, since an app that scrolls has passed them.
-  public func startPreheating(_ requests: [ImageRequest], into destination: PreheatDestination = .memory) {
+  public func startPreheating(_ requests: [PictureRequest], into destination: PreheatDestination = .memory) {
     preheater.start(requests, into: destination)
   }
   /// Stops preheating of these requests, for either destination. Waiting requests are dropped. A running one is
   /// canceled unless it is requested again within half a second.
-  public func stopPreheating(_ requests: [ImageRequest]) { preheater.stop(requests) }
+  public func stopPreheating(_ requests: [PictureRequest]) { preheater.stop(requests) }
   /// Stops preheating of all requests, as ``stopPreheating(_:)`` does.
   public func stopAllPreheating() { preheater.stopAll() }
 

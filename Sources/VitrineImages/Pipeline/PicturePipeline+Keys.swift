@@ -1,6 +1,6 @@
 import Vitrine
 
-extension ImagePipeline {
+extension PicturePipeline {
   // MARK: Saving
 
   /// Stores a bitmap as the original of a key, in place of the previous original. Pictures that styles made from the
@@ -41,9 +41,9 @@ extension ImagePipeline {
 
   /// Returns the picture of a key in a style from memory or the storage, or nil if it is in neither. Never uses the
   /// network. Throws as ``image(for:)`` does.
-  public func load(_ key: String, style: ImageStyle = .original) async throws -> ImageResponse? {
+  public func load(_ key: String, style: ImageStyle = .original) async throws -> PictureResponse? {
     do {
-      return try await image(for: ImageRequest(key, style: style, cachePolicy: .cacheOnly))
+      return try await image(for: PictureRequest(key, style: style, cachePolicy: .cacheOnly))
     } catch LoadError.notCached {
       return nil
     }

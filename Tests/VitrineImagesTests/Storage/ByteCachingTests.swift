@@ -5,11 +5,11 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// A store used through ``DataCaching``, the interface for image loaders.
-@Suite final class DataCachingTests {
+/// A store used through ``ByteCaching``, the interface for image loaders.
+@Suite final class ByteCachingTests {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vitrine-data-\(UUID().uuidString)")
   let store: CacheStore
-  var cache: any DataCaching { store }
+  var cache: any ByteCaching { store }
 
   init() throws { store = try CacheStore.open(at: folder.path, options: StoreOptions(byteBudget: 4 << 20)) }
 
@@ -88,7 +88,7 @@ import Vitrine
   @Test func closedOrReadOnlyStoreStoresNothingWithoutATrap() throws {
     cache.storeData(Data([1]), for: "a")
     try store.flush()
-    let reader: any DataCaching = try CacheStore.open(at: folder.path, options: StoreOptions(isReadOnly: true))
+    let reader: any ByteCaching = try CacheStore.open(at: folder.path, options: StoreOptions(isReadOnly: true))
     #expect(reader.cachedData(for: "a") == Data([1]))
     reader.storeData(Data([2]), for: "b")
     reader.removeData(for: "a")
@@ -108,7 +108,7 @@ import Vitrine
       defer { try? FileManager.default.removeItem(atPath: path) }
       let options = StoreOptions(byteBudget: 4 << 20, recreatesIfRemoved: recreates)
       let store = try CacheStore.open(at: path, options: options)
-      let cache: any DataCaching = store
+      let cache: any ByteCaching = store
       for key in ["a", "b", "c", "d"] { cache.storeData(Data([1]), for: key) }
       try FileManager.default.removeFolderInUse(atPath: path)
       if isReplaced { try CacheStore.open(at: path, options: StoreOptions(byteBudget: 4 << 20)).close() }

@@ -1,12 +1,12 @@
 import Foundation
 
-extension ImagePipeline {
+extension PicturePipeline {
   /// The parts and the limits of a pipeline.
   public struct Configuration: Sendable {
     /// The storage of pictures. If it is nil, pictures are kept in memory only.
     public var storage: (any ImageStorage)?
     /// Loads bytes that are not in the storage.
-    public var loader: any DataLoading
+    public var loader: any ByteLoading
     /// The decoder: an ``ImageDecoder``, or a ``ProcessDecoder``, with which a crash of the decoding fails only one
     /// picture.
     public var decoder: any PictureDecoding
@@ -58,7 +58,7 @@ extension ImagePipeline {
 
     /// Creates a configuration with defaults for all other parts.
     public init(
-      storage: (any ImageStorage)? = nil, loader: any DataLoading = HTTPLoader(),
+      storage: (any ImageStorage)? = nil, loader: any ByteLoading = HTTPLoader(),
       decoder: any PictureDecoding = ImageDecoder(), encoder: ImageEncoder = ImageEncoder()
     ) {
       self.storage = storage

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Loads the bytes behind a URL. ``HTTPLoader`` loads by HTTP; an app may load from other sources.
-public protocol DataLoading: Sendable {
+public protocol ByteLoading: Sendable {
   /// Loads bytes. Passes the response and then its bytes, in pieces, to `receiver`, from any thread but one call at a
   /// time, and returns after the last piece. If the receiver throws or the task is canceled, ends early and throws
   /// that error. Throws ``LoadError`` if the load fails.

@@ -1,5 +1,5 @@
 /// A requested picture, with the work that it took.
-public struct ImageResponse: Sendable {
+public struct PictureResponse: Sendable {
   /// The source of the pixels.
   public enum Origin: String, Sendable, Hashable {
     /// From memory.
