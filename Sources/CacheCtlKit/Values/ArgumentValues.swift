@@ -28,6 +28,15 @@ extension Arguments {
     return size
   }
 
+  /// Returns a time in seconds.
+  public func seconds(_ option: Option) throws(UsageError) -> Int? {
+    guard let word = value(option) else { return nil }
+    guard let seconds = TimeSpan.seconds(String(decoding: word, as: UTF8.self)) else {
+      throw fail("--\(option.name): '\(printable(word))' is no time (90s, 30min, 12h, 7d, 2w or plain seconds)")
+    }
+    return seconds
+  }
+
   /// Returns a whole number that is not negative.
   public func count(_ option: Option) throws(UsageError) -> Int? {
     guard let word = value(option) else { return nil }

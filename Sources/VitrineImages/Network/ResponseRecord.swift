@@ -6,9 +6,13 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   /// The validators, sent later as `If-None-Match` and `If-Modified-Since`.
   var entityTag: String?
   var lastModified: String?
-  /// The end of freshness in milliseconds since 1970, or nil if it never ends: a picture at a URL counts as immutable
-  /// unless its response limits its lifetime.
-  var freshUntil: Int64?
+  /// The end of freshness by the response, in milliseconds since 1970, or nil if it never ends: a picture at a URL
+  /// counts as immutable unless its response limits its lifetime.
+  private(set) var statedFreshUntil: Int64?
+  /// The time when the response arrived or was last confirmed, in milliseconds since 1970, or nil if unknown.
+  private(set) var confirmedAt: Int64?
+  /// The age limit of the app in milliseconds. It is not stored, so that another limit applies to stored responses.
+  private var ageLimit: Int64?
   /// The milliseconds after that in which the picture may be shown during a revalidation, or after a failed one.
   var staleWhileRevalidating: Int64 = 0
   var staleIfError: Int64 = 0
@@ -27,7 +31,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     case contentType = "t"
     case entityTag = "e"
     case lastModified = "m"
-    case freshUntil = "f"
+    case statedFreshUntil = "f"
+    case confirmedAt = "a"
     case staleWhileRevalidating = "w"
     case staleIfError = "x"
     case mustRevalidate = "r"
@@ -60,7 +65,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     if control.isImmutable { isImmutable = true }
     staleWhileRevalidating = (control.staleWhileRevalidate ?? 0) * 1000
     staleIfError = (control.staleIfError ?? 0) * 1000
-    freshUntil = ResponseRecord.freshUntil(control, headers, now)
+    statedFreshUntil = ResponseRecord.freshUntil(control, headers, now)
+    confirmedAt = now
   }
 
   private static func freshUntil(_ control: CacheControl, _ headers: [String: String], _ now: Int64) -> Int64? {
@@ -91,12 +97,20 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     return ResponseRecord(all, requestHeaders, now)
   }
 
-  /// Returns the record with a lifetime of at most this many milliseconds from `now`.
-  func limited(to age: Int64?, now: Int64) -> ResponseRecord {
-    guard let age else { return self }
+  /// Returns the record with an age limit in milliseconds, or without one.
+  func limited(to age: Int64?) -> ResponseRecord {
     var record = self
-    record.freshUntil = min(freshUntil ?? .max, now + min(max(age, 0), 1 << 60))
+    record.ageLimit = age
     return record
+  }
+
+  /// The end of freshness in milliseconds since 1970, by the response and by the age limit, or nil if it never ends.
+  var freshUntil: Int64? { ResponseRecord.earlier(statedFreshUntil, confirmedAt, ageLimit) }
+
+  /// Returns the earlier one of the end of freshness that a response states, and the one by an age limit.
+  static func earlier(_ stated: Int64?, _ confirmedAt: Int64?, _ ageLimit: Int64?) -> Int64? {
+    guard let ageLimit, let confirmedAt else { return stated }
+    return min(stated ?? .max, confirmedAt + min(max(ageLimit, 0), 1 << 60))
   }
 
   // MARK: Asking it
@@ -160,7 +174,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   init?(metadata: [UInt8]) {
     guard let found = try? JSONDecoder().decode(ResponseRecord.self, from: Data(metadata)) else { return nil }
     self = found
-    freshUntil = freshUntil.map { min(max($0, 0), 1 << 60) }
+    statedFreshUntil = statedFreshUntil.map { min(max($0, 0), 1 << 60) }
+    confirmedAt = confirmedAt.map { min(max($0, 0), 1 << 60) }
     staleWhileRevalidating = min(max(staleWhileRevalidating, 0), 1 << 50)
     staleIfError = min(max(staleIfError, 0), 1 << 50)
   }

@@ -10,18 +10,23 @@ final class KeptOriginals: Sendable {
   }
 
   private let storage: (any ImageStorage)?
+  private let ageLimit: Int64?
   /// Recent server answers about originals that are not stored. Without them each style of an original would ask
   /// again.
   private let renewals = MemoryCache<String, Renewal>(limits: .init(count: 1000))
 
-  init(_ storage: (any ImageStorage)?) { self.storage = storage }
+  /// `ageLimit` is in milliseconds.
+  init(_ storage: (any ImageStorage)?, ageLimit: Int64?) {
+    self.storage = storage
+    self.ageLimit = ageLimit
+  }
 
   /// Returns the original stored for a request, or nil. An original whose digest is in `useless` counts as not stored.
   /// Throws `CancellationError`.
   func original(for request: PictureRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
     let original = try await storage.trying({ try await $0.original(for: request.key) }) ?? nil
     guard let original else { return try await unkept(request, besides: useless) }
-    let record = ResponseRecord(metadata: original.metadata)
+    let record = ResponseRecord(metadata: original.metadata)?.limited(to: ageLimit)
     // Other headers selected this original, so it may not be the answer to this request.
     if let record, !record.answers(request.headers), request.cachePolicy != .cacheOnly { return nil }
     let digest = original.bytes.digest
@@ -34,7 +39,7 @@ final class KeptOriginals: Sendable {
     if request.cachePolicy == .cacheOnly || request.style == .original { return nil }
     let styled = try await storage.trying({ try await $0.styled(request.style, for: request.key) }) ?? nil
     guard let styled else { return nil }
-    let beside = StyledRecord(metadata: styled.metadata)
+    let beside = StyledRecord(metadata: styled.metadata, ageLimit: ageLimit)
     guard let digest = beside.original, !useless.contains(digest), var record = beside.response else { return nil }
     if let renewal = renewals[request.key], renewal.digest == digest { record = renewal.record }
     return record.answers(request.headers) ? Originals.Found(bytes: nil, digest: digest, record: record) : nil

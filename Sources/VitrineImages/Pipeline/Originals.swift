@@ -35,7 +35,7 @@ final class Originals: Sendable {
     loads: LimitedQueue, bodies: LimitedQueue, _ rules: Rules
   ) {
     self.storage = storage
-    keptOriginals = KeptOriginals(storage)
+    keptOriginals = KeptOriginals(storage, ageLimit: rules.maximumAgeMilliseconds)
     self.versions = versions
     self.writes = writes
     self.fetcher = fetcher
@@ -176,7 +176,7 @@ final class Originals: Sendable {
       load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places, watch: watches[download])
     let time = now()
     let record = ResponseRecord(headers: fetched.headers, requestHeaders: request.headers, now: time)
-      .limited(to: rules.maximumAgeMilliseconds, now: time)
+      .limited(to: rules.maximumAgeMilliseconds)
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
       let arrival = Arrival(.array(body), record, places.body)
@@ -190,7 +190,7 @@ final class Originals: Sendable {
     guard var kept else { throw LoadError.interrupted("the server declared an original valid that is not stored") }
     let refreshed =
       kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: time)
-      .limited(to: rules.maximumAgeMilliseconds, now: time) ?? record
+      .limited(to: rules.maximumAgeMilliseconds) ?? record
     kept.record = refreshed
     kept.isToBeRenewed = false
     kept.requestCount = fetched.requestCount

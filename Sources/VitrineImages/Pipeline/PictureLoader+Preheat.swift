@@ -12,7 +12,7 @@ extension PictureLoader {
     if request.style == .original || !configuration.keeps.keepsStyled { return try await isOriginalKept(request) }
     let kept = try await configuration.storage.trying { try await $0.styled(request.style, for: request.key) }
     guard let kept = kept ?? nil else { return false }
-    let record = StyledRecord(metadata: kept.metadata)
+    let record = record(kept)
     return ResponseRecord.answers(record.vary, request.headers)
       && record.freshUntil.map { configuration.now() < $0 } ?? true
   }
@@ -20,7 +20,8 @@ extension PictureLoader {
   private func isOriginalKept(_ request: PictureRequest) async throws -> Bool {
     let kept = try await configuration.storage.trying { try await $0.original(for: request.key) }
     guard let kept = kept ?? nil else { return false }
-    guard let record = ResponseRecord(metadata: kept.metadata) else { return true }
+    guard let record = ResponseRecord(metadata: kept.metadata)?.limited(to: configuration.maximumAgeMilliseconds)
+    else { return true }
     return record.answers(request.headers) && record.standing(at: configuration.now()) == .fresh
   }
 }

@@ -92,7 +92,7 @@ final class PictureLoader: Sendable {
     guard let kept = configuration.storage?.styledAtHand(request.style, for: request.key),
       case .pixels(let bitmap) = kept.content
     else { return nil }
-    let record = StyledRecord(metadata: kept.metadata)
+    let record = record(kept)
     return mayShow(record, request) && isFresh(record, request) ? loaded(bitmap, record, request, version) : nil
   }
 
@@ -174,7 +174,7 @@ final class PictureLoader: Sendable {
         ?? nil
     else { return nil }
     if !mayDecode, case .encoded = kept.content { return nil }
-    var record = StyledRecord(metadata: kept.metadata)
+    var record = record(kept)
     if let original, original.isNew, record.original != original.digest { return nil }
     if !mayShow(record, request) || original == nil && !isFresh(record, request) { return nil }
     if let original, record.original == original.digest {
@@ -191,6 +191,11 @@ final class PictureLoader: Sendable {
       loaded.response.decodeCount = shown.decodeCount
     }
     return loaded
+  }
+
+  /// Reads the record of a styled picture, with the age limit of the configuration.
+  func record(_ kept: StoredStyled) -> StyledRecord {
+    StyledRecord(metadata: kept.metadata, ageLimit: configuration.maximumAgeMilliseconds)
   }
 
   /// Whether the request's headers select the same original.

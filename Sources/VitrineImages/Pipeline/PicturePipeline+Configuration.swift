@@ -47,9 +47,10 @@ extension PicturePipeline {
     /// show after an error. After this silence, or after the first failed attempt, the stale picture is shown, and the
     /// download goes on in the background. Negative numbers count as 0.
     public var silenceMilliseconds = 1000
-    /// The age limit of pictures in milliseconds, or nil for the lifetimes of the servers only. An older original is
-    /// stale, and so are the styled pictures made from it. Limits the lifetimes of all answers that arrive while it is
-    /// set. Negative numbers count as 0.
+    /// The age limit of pictures in milliseconds, or nil for the lifetimes of the servers only. An original is stale
+    /// this long after its server sent or confirmed it, and so are the styled pictures made from it. Applies to all
+    /// stored pictures, also from times without a limit, but not to pictures that the app saved. Negative numbers count
+    /// as 0.
     public var maximumAgeMilliseconds: Int64?
     /// The current time in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }

@@ -1,24 +1,27 @@
 import Vitrine
 
-/// The metadata of a styled picture: 26 bytes, followed by the record of the original's response, which may be all
+/// The metadata of a styled picture: 34 bytes, followed by the record of the original's response, which may be all
 /// that is left of the original.
 ///
-/// Byte 0 is the version. Bytes 1 to 16 are the original's digest, 17 to 24 the end of its freshness, and 25 the
-/// number of showings. If there is more, byte 26 is 1 if request headers selected the original and 0 if not, and the
-/// rest is a ``ResponseRecord``. So a showing reads at most 27 bytes unless headers selected the original.
+/// Byte 0 is the version. Bytes 1 to 16 are the original's digest, 17 to 24 the end of its freshness as its server
+/// stated it, 25 to 32 the time of its arrival or last confirmation, and 33 the number of showings. If there is more,
+/// byte 34 is 1 if request headers selected the original and 0 if not, and the rest is a ``ResponseRecord``. So a
+/// showing reads at most 35 bytes unless headers selected the original.
 struct StyledRecord: Hashable {
   /// The digest of the original's bytes, or nil for an entry that another program wrote.
   var original: Digest?
-  /// The end of the original's freshness in milliseconds since 1970, at the time of drawing or last validation; nil if
-  /// it never ends.
-  private(set) var freshUntil: Int64?
+  /// The times of ``ResponseRecord``, at the time of drawing or last validation.
+  private var statedFreshUntil: Int64?
+  private var confirmedAt: Int64?
+  /// The age limit of the app in milliseconds. It is not stored.
+  private var ageLimit: Int64?
   /// The number of showings from the storage, 0 to 255. Only showings that a decision depends on are counted.
   var showingCount: Int = 0
   private var isChosenByHeaders = false
   private var responseMetadata: [UInt8] = []
 
-  private static let version: UInt8 = 3
-  private static let fixedByteCount = 26
+  private static let version: UInt8 = 4
+  private static let fixedByteCount = 34
   /// The limit of a stored response in bytes. A longer record is left out, so that the picture can still be stored.
   private static let mostResponseBytes = 32 << 10
 
@@ -29,13 +32,18 @@ struct StyledRecord: Hashable {
   }
 
   /// The record of the original's response, or nil if none is stored. O(its bytes).
-  var response: ResponseRecord? { ResponseRecord(metadata: responseMetadata) }
+  var response: ResponseRecord? { ResponseRecord(metadata: responseMetadata)?.limited(to: ageLimit) }
+
+  /// The end of the original's freshness in milliseconds since 1970, by its response and by the age limit, or nil if it
+  /// never ends.
+  var freshUntil: Int64? { ResponseRecord.earlier(statedFreshUntil, confirmedAt, ageLimit) }
 
   mutating func set(_ response: ResponseRecord?) {
-    freshUntil = response?.freshUntil
+    statedFreshUntil = response?.statedFreshUntil
+    confirmedAt = response?.confirmedAt
     isChosenByHeaders = response?.vary.isEmpty == false
     responseMetadata = []
-    guard let response, freshUntil != nil || isChosenByHeaders || !response.conditions.isEmpty else { return }
+    guard let response, statedFreshUntil != nil || isChosenByHeaders || !response.conditions.isEmpty else { return }
     let metadata = response.metadata
     if metadata.count <= StyledRecord.mostResponseBytes || isChosenByHeaders { responseMetadata = metadata }
   }
@@ -46,14 +54,19 @@ struct StyledRecord: Hashable {
     isChosenByHeaders ? response?.vary ?? ["*": ""] : [:]
   }
 
-  /// Reads metadata. Unknown metadata gives an empty record.
-  init(metadata: [UInt8]) {
+  /// Reads metadata. Unknown metadata gives an empty record. `ageLimit` is in milliseconds.
+  init(metadata: [UInt8], ageLimit: Int64? = nil) {
+    self.ageLimit = ageLimit
     guard metadata.count >= StyledRecord.fixedByteCount, metadata[0] == StyledRecord.version else { return }
     func number(_ start: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(metadata[start + $1]) << (8 * $1) } }
     original = Digest(high: number(9), low: number(1))
-    let until = Int64(bitPattern: number(17))
-    freshUntil = until == .max ? nil : until
-    showingCount = Int(metadata[25])
+    func time(_ start: Int) -> Int64? {
+      let time = Int64(bitPattern: number(start))
+      return time == .max ? nil : min(max(time, 0), 1 << 60)
+    }
+    statedFreshUntil = time(17)
+    confirmedAt = time(25)
+    showingCount = Int(metadata[33])
     if metadata.count > StyledRecord.fixedByteCount {
       isChosenByHeaders = metadata[StyledRecord.fixedByteCount] != 0
       responseMetadata = Array(metadata[(StyledRecord.fixedByteCount + 1)...])
@@ -62,7 +75,8 @@ struct StyledRecord: Hashable {
 
   var metadata: [UInt8] {
     guard let original else { return [] }
-    let words = [original.low, original.high, UInt64(bitPattern: freshUntil ?? .max)]
+    let times = [statedFreshUntil, confirmedAt].map { UInt64(bitPattern: $0 ?? .max) }
+    let words = [original.low, original.high] + times
     let fixed =
       [StyledRecord.version]
       + words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }

@@ -20,12 +20,15 @@ package enum FetchCommand: Command {
   private static let silence = Option(
     "silence", value: "MILLISECONDS",
     "show a stale stored picture if its server has been silent for this long (1000)")
+  private static let maximumAge = Option(
+    "max-age", value: "DURATION",
+    "ask the server about pictures that are older than this: 90s, 30min, 12h, 7d (no limit)")
 
   package static let specification = CommandSpecification(
     name: "fetch", summary: "load pictures, in styles, through the store",
     positionals: [.required("STORE"), .several("URL")],
     options: [
-      style, output, key, .cache, header, keep, timeout, silence, .mostPixels, .budget, .entries, .keepFree,
+      style, output, key, .cache, header, keep, timeout, silence, maximumAge, .mostPixels, .budget, .entries, .keepFree,
       .styleBudget, .policy, .wait, .reads, .json,
     ],
     notes: [
@@ -44,6 +47,8 @@ package enum FetchCommand: Command {
       "The store is open for writing only while pictures are stored, so other commands can write in between. If "
         + "another process writes for longer than --wait, fetch ends with status 3. --cache only does not wait: a "
         + "style that it draws while another process writes is not stored.",
+      "The age of --max-age counts from the download, or from the last answer of the server that the picture is "
+        + "still valid. The limit is not kept in the store. A shorter lifetime given by the server applies too.",
       "A stale picture that its server allows to show is shown at once. Its server is asked in the background. fetch "
         + "waits for the answers at the end, for at most 10 seconds.",
       "If pictures cannot be stored, for example on a full disk or because the store was removed, stderr says how "
@@ -146,6 +151,7 @@ package enum FetchCommand: Command {
     let milliseconds = try arguments.count(silence) ?? 1000
     guard milliseconds <= 86_400_000 else { throw arguments.fail("--silence must be at most 86400000") }
     configuration.silenceMilliseconds = milliseconds
+    configuration.maximumAgeMilliseconds = try arguments.seconds(maximumAge).map { Int64($0) * 1000 }
     return configuration
   }
 

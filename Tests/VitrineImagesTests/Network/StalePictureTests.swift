@@ -172,6 +172,59 @@ import Vitrine
     try bench.end()
   }
 
+  /// The limit belongs to the pipeline, and not to the stored picture.
+  @Test(arguments: [ImageStyle.original, try! .square(20)], [Keeping.both, .styled])
+  func ageLimitAppliesToPicturesStoredBefore(_ style: ImageStyle, _ keeping: Keeping) async throws {
+    let loader = NumberedLoader("public") { _ in (200, PipelineBench.jpeg) }
+    let request = PictureRequest("a", style: style)
+    _ = try await pipeline(loader) { $0.keeps = keeping }.image(for: request)
+    pass(100)
+    let limited = pipeline(loader) {
+      $0.keeps = keeping
+      $0.maximumAgeMilliseconds = 60_000
+    }
+    _ = try await limited.image(for: request)
+    #expect(loader.count == 2)
+    pass(59)
+    _ = try await limited.image(for: request)
+    #expect(loader.count == 2)
+    pass(100)
+    let unlimited = pipeline(loader) { $0.keeps = keeping }
+    _ = try await unlimited.image(for: request)
+    #expect(loader.count == 2)
+    #expect(try await limited.pictures.isKept(request) == false)
+    try bench.end()
+  }
+
+  @Test func ageLimitLeavesPicturesOfTheApp() async throws {
+    let loader = NumberedLoader("public") { _ in (404, []) }
+    let pipeline = pipeline(loader) { $0.maximumAgeMilliseconds = 0 }
+    try await pipeline.save(PipelineBench.jpeg, "a")
+    pass(100)
+    for style in [ImageStyle.original, try .square(20)] {
+      for _ in 0..<2 { _ = try await pipeline.image(for: PictureRequest("a", style: style)) }
+    }
+    #expect(loader.count == 0)
+    try bench.end()
+  }
+
+  /// The time in which a stale picture may be shown begins at the age limit, so it also ends earlier.
+  @Test(arguments: [ImageStyle.original, try! .square(20)])
+  func ageLimitBeginsTheTimeOfStaleWhileRevalidate(_ style: ImageStyle) async throws {
+    let loader = NumberedLoader("max-age=600, stale-while-revalidate=30") { _ in (200, PipelineBench.jpeg) }
+    let pipeline = pipeline(loader) { $0.maximumAgeMilliseconds = 60_000 }
+    let request = PictureRequest("a", style: style)
+    _ = try await pipeline.image(for: request)
+    pass(89)
+    #expect(try await pipeline.image(for: request).requestCount == 0)
+    await pipeline.finishRenewals()
+    #expect(loader.count == 2)
+    pass(91)
+    #expect(try await pipeline.image(for: request).requestCount == 1)
+    #expect(loader.count == 3)
+    try bench.end()
+  }
+
   @Test func ageLimitBeginsAgainWithEachConfirmation() async throws {
     bench.loader.set("a", PipelineBench.jpeg)
     bench.loader.set(headers: ["ETag": "\"1\""])

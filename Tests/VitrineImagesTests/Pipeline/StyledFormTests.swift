@@ -85,11 +85,11 @@ import Vitrine
       ResponseRecord(headers: headers, requestHeaders: ["Accept": "image/x"], now: 0)
     }
     // The headers say nothing that a later request needs.
+    let never = [UInt8](repeating: 255, count: 7) + [127]
     for plain in [nil, response([:]), response(["Content-Type": "image/png"])] {
       let record = StyledRecord(original: digest, response: plain, showingCount: 3)
-      #expect(
-        record.metadata
-          == [3, 9, 0, 0, 0, 0, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1] + [UInt8](repeating: 255, count: 7) + [127, 3])
+      let fixed: [UInt8] = [4, 9, 0, 0, 0, 0, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1]
+      #expect(record.metadata == fixed + never + (plain == nil ? never : [UInt8](repeating: 0, count: 8)) + [3])
       #expect(StyledRecord(metadata: record.metadata) == record && record.vary.isEmpty && record.freshUntil == nil)
     }
     for headers in [
@@ -101,15 +101,15 @@ import Vitrine
       #expect(read == record && read.response == response(headers) && read.freshUntil == response(headers).freshUntil)
       #expect(read.vary == response(headers).vary && read.metadata == record.metadata && read.showingCount == 2)
       record.set(nil)
-      #expect(record.metadata.count == 26 && record.vary.isEmpty && record.freshUntil == nil)
+      #expect(record.metadata.count == 34 && record.vary.isEmpty && record.freshUntil == nil)
     }
     var fixed = StyledRecord(original: digest, response: response(["Cache-Control": "max-age=5"])).metadata
-    #expect(fixed[17..<27] == [136, 19, 0, 0, 0, 0, 0, 0, 0, 0])
+    #expect(Array(fixed[17..<35]) == [136, 19] + [UInt8](repeating: 0, count: 16))
     // Chosen by headers, but their record is unreadable.
-    fixed[26] = 1
-    fixed[27] = 0
+    fixed[34] = 1
+    fixed[35] = 0
     #expect(StyledRecord(metadata: fixed).vary == ["*": ""])
-    for metadata in [[], [3], [UInt8](repeating: 1, count: 26), [UInt8](repeating: 3, count: 25)] {
+    for metadata in [[], [4], [UInt8](repeating: 3, count: 34), [UInt8](repeating: 4, count: 33)] {
       #expect(StyledRecord(metadata: metadata) == StyledRecord(original: nil, response: nil))
     }
   }
@@ -118,6 +118,6 @@ import Vitrine
     let headers = ["ETag": "\"\(String(repeating: "a", count: 70_000))\"", "Cache-Control": "max-age=5"]
     let response = ResponseRecord(headers: headers, requestHeaders: [:], now: 0)
     let record = StyledRecord(original: Digest(high: 1, low: 2), response: response)
-    #expect(record.metadata.count == 26 && record.freshUntil == 5000 && record.response == nil)
+    #expect(record.metadata.count == 34 && record.freshUntil == 5000 && record.response == nil)
   }
 }
