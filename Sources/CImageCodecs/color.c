@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "color_deep.h"
 #include "color_profile.h"
 
 enum { MOST_KEPT = 16, MOST_KEPT_BYTES = 8 << 20 };
@@ -15,7 +16,9 @@ struct vitrine_color {
   uint8_t *bytes;
   size_t count;
   cmsContext context;
-  cmsHTRANSFORM transform;  // NULL if the colors are sRGB, or the source is ignored
+  // Both NULL if the colors are sRGB, or the source is ignored.
+  cmsHTRANSFORM transform;
+  vitrine_color_deep *deep;
   uint8_t of_gray[256][3];  // the colors of gray pixels of 8 bits
   unsigned references;  // guarded by `lock`
 };
@@ -43,12 +46,16 @@ static void make_transform(vitrine_color *color) {
   // Making a transform takes milliseconds, and most profiles are sRGB's.
   cmsHPROFILE to = from && !vitrine_color_is_srgb(from) ? cmsCreate_sRGBProfileTHR(color->context) : NULL;
   bool is_deep = color->layout == VITRINE_COLOR_RGBA16 || color->layout == VITRINE_COLOR_GRAYA16;
-  if (to) {
+  if (to && is_deep) color->deep = vitrine_color_deep_make(from, color->layout);
+  if (to && !color->deep) {
     cmsUInt32Number result = color->layout == VITRINE_COLOR_GRAY8 ? TYPE_RGB_8 : TYPE_RGBA_8;
+    cmsUInt32Number flags = is_deep ? cmsFLAGS_COPY_ALPHA : 0;
+    // LittleCMS samples a gray curve at 33 places, which is too coarse for shadows. Of 8 bits, 256 grays are converted.
+    if (color->layout == VITRINE_COLOR_GRAY8 || color->layout == VITRINE_COLOR_GRAYA16) flags |= cmsFLAGS_NOOPTIMIZE;
     color->transform = cmsCreateTransformTHR(color->context, from, format_of(color->layout), to, result,
-                                             INTENT_PERCEPTUAL, is_deep ? cmsFLAGS_COPY_ALPHA : 0);
-    cmsCloseProfile(to);
+                                             INTENT_PERCEPTUAL, flags);
   }
+  if (to) cmsCloseProfile(to);
   if (from) cmsCloseProfile(from);
 }
 
@@ -72,6 +79,7 @@ static void fill_grays(vitrine_color *color) {
 
 static void discard(vitrine_color *color) {
   drop_transform(color);
+  free(color->deep);
   free(color->bytes);
   free(color);
 }
@@ -151,7 +159,7 @@ vitrine_color *vitrine_color_take(vitrine_color_source source, vitrine_color_lay
     if (!color) return NULL;
     keep(color);
   }
-  if (color->transform) return color;
+  if (color->transform || color->deep) return color;
   vitrine_color_release(color);
   return NULL;
 }
@@ -185,6 +193,12 @@ void vitrine_color_convert(const vitrine_color *color, const uint8_t *from, uint
       cmsDoTransform(color->transform, to, to, width);
       return;
     case VITRINE_COLOR_RGBA16:
-    case VITRINE_COLOR_GRAYA16: cmsDoTransform(color->transform, from, to, width); return;
+    case VITRINE_COLOR_GRAYA16:
+      if (color->deep) {
+        vitrine_color_deep_convert(color->deep, from, to, width);
+      } else {
+        cmsDoTransform(color->transform, from, to, width);
+      }
+      return;
   }
 }

@@ -207,25 +207,33 @@ static const double to_srgb[3][3] = {
     {0.0719453, -0.2289914, 1.4052427},
 };
 
-static double encoded(double light) {
+double vitrine_color_encoded(double light) {
   if (light <= 0) return 0;
   return light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055;
 }
 
-bool vitrine_color_is_srgb(cmsHPROFILE profile) {
+bool vitrine_color_matrix(cmsHPROFILE profile, double matrix[3][3]) {
   static const cmsTagSignature points[3] = {cmsSigRedColorantTag, cmsSigGreenColorantTag, cmsSigBlueColorantTag};
-  static const cmsTagSignature curves[3] = {cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag};
-  if (cmsGetColorSpace(profile) != cmsSigRgbData || cmsGetPCS(profile) != cmsSigXYZData) return false;
-  if (cmsIsTag(profile, cmsSigAToB0Tag) || cmsIsTag(profile, cmsSigAToB1Tag)) return false;
-  double matrix[3][3];  // from the profile's channels to sRGB's
-  double light[3][256];
   for (int channel = 0; channel < 3; channel++) {
     const cmsCIEXYZ *point = cmsReadTag(profile, points[channel]);
-    const cmsToneCurve *curve = cmsReadTag(profile, curves[channel]);
-    if (!point || !curve) return false;
+    if (!point) return false;
     for (int row = 0; row < 3; row++) {
       matrix[row][channel] = to_srgb[row][0] * point->X + to_srgb[row][1] * point->Y + to_srgb[row][2] * point->Z;
     }
+  }
+  return true;
+}
+
+bool vitrine_color_is_srgb(cmsHPROFILE profile) {
+  static const cmsTagSignature curves[3] = {cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag};
+  if (cmsGetColorSpace(profile) != cmsSigRgbData || cmsGetPCS(profile) != cmsSigXYZData) return false;
+  if (cmsIsTag(profile, cmsSigAToB0Tag) || cmsIsTag(profile, cmsSigAToB1Tag)) return false;
+  double matrix[3][3];
+  double light[3][256];
+  if (!vitrine_color_matrix(profile, matrix)) return false;
+  for (int channel = 0; channel < 3; channel++) {
+    const cmsToneCurve *curve = cmsReadTag(profile, curves[channel]);
+    if (!curve) return false;
     for (int value = 0; value < 256; value++) {
       light[channel][value] = cmsEvalToneCurveFloat(curve, (cmsFloat32Number)value / 255);
     }
@@ -239,7 +247,7 @@ bool vitrine_color_is_srgb(cmsHPROFILE profile) {
       double sum = 0;
       for (int channel = 0; channel < 3; channel++) sum += matrix[row][channel] * light[channel][values[channel]];
       // Not `>`: a value that is no number is not sRGB's either.
-      if (!(fabs(encoded(fmin(sum, 1)) * 255 - values[row]) <= 0.9)) return false;
+      if (!(fabs(vitrine_color_encoded(fmin(sum, 1)) * 255 - values[row]) <= 0.9)) return false;
     }
   }
   return true;

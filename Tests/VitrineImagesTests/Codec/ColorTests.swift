@@ -62,6 +62,57 @@ import Testing
     }
   }
 
+  /// Most channels are dark, where a step of sRGB is the least light. LittleCMS's optimization for 16 bits is off by up to
+  /// 16 of 255 there, so it is turned off for the expected colors.
+  @Test(arguments: ["P3", "sRGB"], [1, 1.8, 2.2, 3])
+  func shadowsOfSixteenBitsAreExact(_ name: String, _ gamma: Double) throws {
+    let red = name == "P3" ? [0.680, 0.320, 0.265, 0.690] : [0.64, 0.33, 0.30, 0.60]
+    let bytes = ColorProfile.matrix([0.3127, 0.3290] + red + [0.15, 0.06], cmsBuildGamma(nil, gamma))
+    let convert = ColorConversion(bytes, ColorProfile.Format.rgb16BigEndian, flags: UInt32(cmsFLAGS_NOOPTIMIZE))
+    func deep(_ x: Int, _ y: Int) -> [Int] { [x * x * 50, (y * 997 + x) % 12_000, x * y * 40] }
+    let file = PNGFile(width: 32, height: 32, depth: 16, chunks: [PNGFile.profile(bytes)]) { x, y in
+      deep(x, y) + [x * 2000]
+    }
+    let image = try ImageDecoder().decode(file.bytes)
+    for y in 0..<32 {
+      for x in 0..<32 {
+        var stored: [UInt8] = []
+        for value in deep(x, y) { stored.appendBig(value, byteCount: 2) }
+        let expected = convert(stored)
+        #expect(Self.isNear(image.color(x, y), expected), "\(deep(x, y)): \(image.color(x, y)), not \(expected)")
+        #expect(abs(Int(image.color(x, y).alpha) - x * 2000 / 257) <= 1)
+      }
+    }
+  }
+
+  @Test(arguments: [8, 16], [1, 1.8, 3]) func shadowsOfGrayAreExact(_ depth: Int, _ gamma: Double) throws {
+    let bytes = ColorProfile.saved(cmsCreateGrayProfile(cmsD50_xyY(), cmsBuildGamma(nil, gamma)))
+    let convert = ColorConversion(bytes, ColorProfile.Format.gray16, flags: UInt32(cmsFLAGS_NOOPTIMIZE))
+    let file = PNGFile(width: 64, height: 1, depth: depth, color: .gray, chunks: [PNGFile.profile(bytes)]) { x, _ in
+      [depth == 16 ? x * 257 : x]
+    }
+    let image = try ImageDecoder().decode(file.bytes)
+    for x in 0..<64 {
+      var stored: [UInt8] = []
+      stored.appendBig(x * 257, byteCount: 2)
+      let expected = convert(stored)
+      #expect(Self.isNear(image.color(x, 0), expected), "\(x): \(image.color(x, 0)), not \(expected)")
+    }
+  }
+
+  /// Numbers of a damaged file give colors, and no trap.
+  @Test func curveOfAnyNumbersIsConverted() throws {
+    let points = [0.3127, 0.3290, 0.680, 0.320, 0.265, 0.690, 0.15, 0.06]
+    for parameters in [[-3.0], [0], [1e-9], [1e9], [.nan], [.infinity]] {
+      let bytes = ColorProfile.matrix(points, cmsBuildParametricToneCurve(nil, 1, parameters))
+      if bytes.isEmpty { continue }
+      let file = PNGFile(width: 9, height: 1, depth: 16, chunks: [PNGFile.profile(bytes)]) { x, _ in
+        [x * 8191, 65_535 - x * 8191, x, 65_535]
+      }
+      #expect(try ImageDecoder().decode(file.bytes).size.width == 9)
+    }
+  }
+
   @Test(arguments: [8, 16], [PNGFile.Color.gray, .grayAlpha])
   func grayProfileIsApplied(_ depth: Int, _ kind: PNGFile.Color) throws {
     let bytes = ColorProfile.gray.bytes
