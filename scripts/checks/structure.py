@@ -14,6 +14,7 @@ MOST_FILES = 3
 # Values whose fields are those of a format, or choices and numbers that a user sees. No code keeps them right together.
 VALUES = {
     "CheckpointHeader": "fields of a format", "RecordHeader": "fields of a format", "StoreIdentity": "fields of a format",
+    "ResponseRecord": "fields of a format",
     "MetaFlags": "fields of a request", "StoreOptions": "options", "ServerOptions": "options", "PicturePipeline.Configuration": "options",
     "StoreStatistics": "statistics", "EntryInfo": "the description of an entry", "ReplayReport": "a report",
     "CrashReport.Workload": "a report", "Demonstration.Outcome": "a report"}

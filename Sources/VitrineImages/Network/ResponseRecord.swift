@@ -21,6 +21,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   var vary: [String: String] = [:]
   /// Whether the response must not be stored.
   var isNoStore = false
+  /// The placeholder of the original: see ``PlaceholderHash/stored``.
+  private var hash: String?
   /// Whether no revalidation is needed while the response is fresh (RFC 8246).
   private var isImmutable: Bool?
   /// The headers as received; a later response may replace some of them.
@@ -40,7 +42,11 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     case isImmutable = "i"
     case cacheControl = "c"
     case expires = "p"
+    case hash = "h"
   }
+
+  /// Creates the record of a picture that an app saved.
+  init(placeholder: PlaceholderHash) { self.placeholder = placeholder }
 
   /// Reads a response. Header names may be in any case. `now` is in milliseconds since 1970.
   init(headers: [String: String], requestHeaders: [String: String], now: Int64) {
@@ -94,7 +100,9 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     let new = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }
     // A 304 has no body. Some servers send a content type with it that does not describe the picture.
     all.merge(new.filter { $0.key != "content-type" || contentType == nil }) { $1 }
-    return ResponseRecord(all, requestHeaders, now)
+    var record = ResponseRecord(all, requestHeaders, now)
+    record.hash = hash
+    return record
   }
 
   /// Returns the record with an age limit in milliseconds, or without one.
@@ -111,6 +119,12 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   static func earlier(_ stated: Int64?, _ confirmedAt: Int64?, _ ageLimit: Int64?) -> Int64? {
     guard let ageLimit, let confirmedAt else { return stated }
     return min(stated ?? .max, confirmedAt + min(max(ageLimit, 0), 1 << 60))
+  }
+
+  /// The placeholder of the original. An invalid stored one counts as none.
+  var placeholder: PlaceholderHash? {
+    get { hash.flatMap(PlaceholderHash.init(stored:)) }
+    set { hash = newValue?.stored }
   }
 
   // MARK: Asking it

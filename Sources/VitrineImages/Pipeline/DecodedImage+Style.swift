@@ -23,8 +23,8 @@ extension DecodedImage {
   }
 
   /// Calls `body` with the pixels in the form that a renderer takes.
-  func withRows<R>(_ body: (PixelRows) throws -> R) throws -> R {
-    try withPixels { pixels in
+  func withRows<R, E: Error>(_ body: (PixelRows) throws(E) -> R) throws(E) -> R {
+    try withPixels { pixels throws(E) in
       try body(
         PixelRows(pixels, width: size.width, height: size.height, bytesPerRow: bytesPerRow, hasAlpha: hasAlpha))
     }

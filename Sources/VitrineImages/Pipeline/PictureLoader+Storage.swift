@@ -25,7 +25,9 @@ extension PictureLoader {
   }
 
   private func hasKept(_ order: PictureOrder) async throws -> Bool {
-    let metadata = order.original.record?.metadata ?? []
+    var record = order.original.record
+    record?.placeholder = order.placeholder
+    let metadata = record?.metadata ?? []
     let kept: Void? = try await configuration.storage.trying {
       try await $0.saveOriginal(order.bytes.array, metadata: metadata, for: order.key)
     }
@@ -102,19 +104,15 @@ extension PictureLoader {
 
   // MARK: Own pictures
 
-  /// Stores bytes as the original of a key, after a test decoding unless `isChecked`. Throws ``ImageError``, and
-  /// errors of the storage.
-  func save(_ bytes: [UInt8], _ key: String, isChecked: Bool) async throws {
+  /// Stores bytes as the original of a key. Throws errors of the storage.
+  func save(_ bytes: [UInt8], _ key: String, _ placeholder: PlaceholderHash?) async throws {
     guard let storage = configuration.storage else {
       throw ImageError.invalidArgument("a pipeline without a storage cannot save a picture")
     }
-    if !isChecked {
-      let decoder = configuration.decoder
-      try await busy { _ = try decoder.decode(bytes) }
-    }
     let digest = bytes.withUnsafeBytes { Digest(of: $0) }
+    let metadata = placeholder.map { ResponseRecord(placeholder: $0).metadata } ?? []
     try await writes.run(key, Interest(.normal)) {
-      try await storage.saveOriginal(bytes, metadata: [], for: key)
+      try await storage.saveOriginal(bytes, metadata: metadata, for: key)
       versions.advance(key, to: digest)
     }
   }

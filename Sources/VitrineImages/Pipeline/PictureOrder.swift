@@ -11,6 +11,8 @@ struct PictureOrder: Sendable {
   /// The version of the key when the work began.
   let version: UInt64
   let interest: Interest
+  /// The placeholder of a downloaded original, computed when it has been decoded.
+  var placeholder: PlaceholderHash?
 
   var key: String { request.key }
   var isNoStore: Bool { original.record?.isNoStore == true }
@@ -77,10 +79,11 @@ extension PictureLoader {
     let isOwn = Locked(false)
     let drawn = try await drawings.value(for: drawing, interest: order.interest) { [self] interest in
       isOwn.withLock { $0 = true }
-      let order = PictureOrder(
+      var order = PictureOrder(
         request: order.request, family: family, original: order.original, bytes: order.bytes, version: order.version,
         interest: interest)
       let (picture, count) = try await decoded(order)
+      order.placeholder = try await placeholder(of: picture.image, order)
       let (bitmaps, version) = try await draw(order, picture.image)
       // Holds the picture's place until here. A new original must stay findable until it is stored: see ``Arrivals``.
       withExtendedLifetime((picture, order.original.arrival)) {}

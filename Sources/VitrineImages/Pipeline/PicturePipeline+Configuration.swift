@@ -25,6 +25,9 @@ extension PicturePipeline {
     public var keeps = Keeping.automatic
     /// The form of stored styled pictures.
     public var styledForm = StyledForm.pixels
+    /// The kind of hash that is computed of each stored original, in less than a millisecond, and kept in its metadata,
+    /// or nil for none. ``PicturePipeline/images(for:)`` draws it until the picture is loaded.
+    public var placeholders: PlaceholderHash.Kind? = .thumbHash
     /// The number of concurrent downloads. At most twice as many bodies are being received or wait for their decoding;
     /// beyond that, downloads wait.
     public var loadLimit = 6

@@ -20,7 +20,8 @@ extension PicturePipeline {
     _ image: Bitmap, _ key: String, format: ImageFormat? = nil, quality: Double? = nil
   ) async throws {
     let (encoder, decoder) = (configuration.encoder, configuration.decoder)
-    let bytes = try await pictures.busy {
+    let kind = configuration.placeholders
+    let (bytes, placeholder) = try await pictures.busy {
       try decoder.limits.check(image.size)
       let bytes =
         if let format { try ImageEncoder.encode(image, as: try .init(format, quality: quality)) } else {
@@ -28,15 +29,20 @@ extension PicturePipeline {
         }
       // The memory that a decoding needs also depends on the format.
       _ = try DecodingPlan(ImageDecoder().info(of: bytes), atLeast: nil, decoder.limits)
-      return bytes
+      return (bytes, try kind.map { try PlaceholderHash($0, of: image) })
     }
-    try await pictures.save(bytes, key, isChecked: true)
+    try await pictures.save(bytes, key, placeholder)
   }
 
   /// Stores the bytes of an encoded picture as the original of a key. Decodes them first: if that fails, throws
   /// ``ImageError`` and changes nothing. Other errors and effects are those of ``save(_:_:format:quality:)``.
   public func save(_ bytes: [UInt8], _ key: String) async throws {
-    try await pictures.save(bytes, key, isChecked: false)
+    let (decoder, kind) = (configuration.decoder, configuration.placeholders)
+    let placeholder = try await pictures.busy {
+      let image = try decoder.decode(bytes)
+      return kind.map { PlaceholderHash($0, of: image) }
+    }
+    try await pictures.save(bytes, key, placeholder)
   }
 
   /// Returns the picture of a key in a style from memory or the storage, or nil if it is in neither. Never uses the

@@ -1,7 +1,8 @@
 extension PicturePipeline {
   /// Returns up to two responses: a placeholder, and then the picture. The placeholder, of origin `placeholder`, is
-  /// the nearest size of the same picture in memory or storage, even a stale one, or the storage's placeholder. It
-  /// appears only if the picture is not available immediately. The stream ends after the picture, or throws as
+  /// the nearest size of the same picture in memory or storage, even a stale one, or the storage's placeholder, or else
+  /// drawn from the ``PlaceholderHash`` of the request or of the stored original. It appears only if the picture is not
+  /// available immediately. The stream ends after the picture, or throws as
   /// ``image(for:)`` does. The work begins with this call and is canceled when the consumer stops. The picture does
   /// not wait for the placeholder.
   public func images(for request: PictureRequest) -> AsyncThrowingStream<PictureResponse, any Error> {
@@ -45,6 +46,11 @@ extension PicturePipeline {
 
   func placeholder(for request: PictureRequest) async -> PictureResponse? {
     if let near = memory.nearest(to: request) { return near }
+    if let stored = await storedPlaceholder(for: request) { return stored }
+    return await pictures.preview(of: request).map { PictureResponse($0, .placeholder) }
+  }
+
+  private func storedPlaceholder(for request: PictureRequest) async -> PictureResponse? {
     let (style, key) = (request.style, request.key)
     guard let kept = try? await configuration.storage.trying({ try await $0.placeholder(style, for: key) }) ?? nil,
       // Excludes pictures that other request headers selected, such as those of another user.

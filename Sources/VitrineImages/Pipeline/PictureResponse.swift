@@ -10,7 +10,8 @@ public struct PictureResponse: Sendable {
     case original
     /// Drawn from a download.
     case network
-    /// A placeholder until the picture is loaded: another size of the picture, or the storage's placeholder.
+    /// A placeholder until the picture is loaded: another size of the picture, the storage's placeholder, or one drawn
+    /// from a ``PlaceholderHash``.
     case placeholder
   }
 

@@ -39,6 +39,10 @@ struct TransferCurve: @unchecked Sendable {
     value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
   }
 
+  static func encoded(_ light: Double) -> Double {
+    light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
+  }
+
   /// Returns the nearest byte. `light` must be 0 to 1; the callers clamp it.
   @inline(__always)
   func byte(_ light: Float) -> UInt32 {

@@ -13,11 +13,14 @@ public struct PictureRequest: Sendable, Hashable {
   public var priority: Priority
   /// The use of caches.
   public var cachePolicy: CachePolicy
+  /// A hash of the picture that the app knows, such as from its server. ``PicturePipeline/images(for:)`` draws it until
+  /// the picture is loaded.
+  public var placeholder: PlaceholderHash?
 
   /// Creates a request. The default key is the URL.
   public init(
     _ url: String, key: String? = nil, style: ImageStyle = .original, headers: [String: String] = [:],
-    priority: Priority = .normal, cachePolicy: CachePolicy = .use
+    priority: Priority = .normal, cachePolicy: CachePolicy = .use, placeholder: PlaceholderHash? = nil
   ) {
     self.url = url
     self.key = key ?? url
@@ -25,6 +28,7 @@ public struct PictureRequest: Sendable, Hashable {
     self.headers = headers
     self.priority = priority
     self.cachePolicy = cachePolicy
+    self.placeholder = placeholder
   }
 
   /// Whether a cached picture may answer the request before the network is asked.

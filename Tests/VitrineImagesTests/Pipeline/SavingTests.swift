@@ -125,7 +125,9 @@ import Vitrine
     bench.loader.open()
     #expect(try await asking.value.requestCount == 1)
     #expect(bench.loader.loads.last?.headers["If-None-Match"] == "\"1\"")
-    #expect(bench.store.blob("u")?.metadata == [] && bench.store.bytes("u") == PipelineBench.other)
+    let record = bench.store.blob("u").flatMap { ResponseRecord(metadata: $0.metadata) }
+    #expect(record?.placeholder != nil && record?.entityTag == nil && record?.statedFreshUntil == nil)
+    #expect(bench.store.bytes("u") == PipelineBench.other)
     try bench.end()
   }
 

@@ -80,7 +80,7 @@ struct ShowScene: Scene {
       scene: name,
       setting: """
         \(count) pictures in each style; the medians of rounds over all of them, on one thread. `read`: every pixel is \
-        read; `copy`: and written to a frame buffer, the same in both; `pipeline`: asked of an `PicturePipeline` whose \
+        read; `copy`: and written to a frame buffer, the same in both; `pipeline`: asked of a `PicturePipeline` whose \
         memory holds nothing, CPU of the whole process. The last four columns are ratios (wanted: 20).
         """,
       tables: [table, memory],
