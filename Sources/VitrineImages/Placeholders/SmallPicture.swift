@@ -10,9 +10,9 @@ struct SmallPicture {
   private(set) var pixels: [SIMD4<Double>]
 
   static let longestSide = 32
-  /// The number of pixels of the large picture, in each direction, that a pixel here is the average of. More would make
-  /// no visible difference after the blur, and this number bounds the cost.
-  private static let samplesPerSide = 4
+  /// The number of pixels of the large picture, in each direction, that a pixel here is the average of. The hashes
+  /// average all pixels again, so more would make no visible difference. The number bounds the cost.
+  private static let samplesPerSide = 2
 
   /// Creates a picture from its pixels, whose number must fit the size.
   init(size: PixelSize, pixels: [SIMD4<Double>]) {
@@ -21,7 +21,7 @@ struct SmallPicture {
     self.pixels = pixels
   }
 
-  /// Scales a picture down, by averages of light, and turns it upright. Reads at most 16 pixels for each pixel of the
+  /// Scales a picture down, by averages of light, and turns it upright. Reads at most 4 pixels for each pixel of the
   /// result.
   init(_ rows: PixelRows, _ orientation: Orientation) {
     let longest = max(rows.width, rows.height)
