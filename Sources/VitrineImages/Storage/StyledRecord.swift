@@ -43,6 +43,9 @@ struct StyledRecord: Hashable {
     confirmedAt = response?.confirmedAt
     isChosenByHeaders = response?.vary.isEmpty == false
     responseMetadata = []
+    // A styled picture needs no placeholder of its original.
+    var response = response
+    response?.placeholder = nil
     guard let response, statedFreshUntil != nil || isChosenByHeaders || !response.conditions.isEmpty else { return }
     let metadata = response.metadata
     if metadata.count <= StyledRecord.mostResponseBytes || isChosenByHeaders { responseMetadata = metadata }

@@ -55,7 +55,11 @@ import Vitrine
     let pipeline = bench.pipeline()
     for policy in [PictureRequest.CachePolicy.use, .revalidate] {
       _ = try await pipeline.image(for: PictureRequest("a", cachePolicy: policy))
+      _ = try await pipeline.image(for: PictureRequest("a", style: square, cachePolicy: policy))
     }
+    let styled = try #require(bench.store.blob(CacheKey("a", square.key)))
+    let response = StyledRecord(metadata: styled.metadata).response
+    #expect(response?.entityTag == "\"1\"" && response?.placeholder == nil)
     #expect(bench.loader.loads.last?.headers["If-None-Match"] == "\"1\"")
     #expect(record()?.placeholder != nil && record()?.entityTag == "\"1\"")
     try bench.end()
