@@ -50,6 +50,48 @@ struct ServeCommandTests {
     #expect(process.terminationStatus == 0)
   }
 
+  @Test func httpOverAUnixSocketReplacesTheSocketOfAKilledServer() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/s"
+    let words = [
+      "serve", folder + "/store", "--http", "unix:" + path, "--unix-mode", "600", "--budget", "64MiB", "--threads", "1",
+    ]
+    let (killed, _) = try start(words)
+    kill(killed.processIdentifier, SIGKILL)
+    killed.waitUntilExit()
+    #expect(FileManager.default.fileExists(atPath: path))
+    let (process, line) = try start(words)
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    #expect(line.contains(" at http://unix:\(path), with"))
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    let client = try Client(path: path)
+    try client.send(WebResponse.request("PUT", "/v1/original/k", [], body: [1, 2, 3]))
+    #expect(try client.response().status == 201)
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  private static let unusable: [(words: [String], status: Int32)] = [
+    (["--http", "unix:"], 3), (["--http", "unix:/" + String(repeating: "x", count: 200)], 3),
+    (["--http", "0", "--unix-mode", "600"], 2), (["--http", "unix:/none/s", "--unix-mode", "888"], 2),
+    (["--http", "unix:/none/s"], 3), (["--http", "unix"], 2),
+  ]
+
+  @Test(arguments: unusable)
+  func anHTTPAddressThatCannotBeUsedIsAnError(_ sample: (words: [String], status: Int32)) throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (process, line) = try start(["serve", folder] + sample.words)
+    process.waitUntilExit()
+    #expect(line.isEmpty)
+    #expect(process.terminationStatus == sample.status)
+  }
+
   @Test func aLogThatCannotBeWrittenIsAnError() throws {
     let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -11,7 +11,8 @@
         + "--unix is given)")
     private static let unix = Option(
       "unix", value: "PATH", isRepeatable: true, "a socket at PATH, for this machine only")
-    private static let unixMode = Option("unix-mode", value: "MODE", "the permissions of these sockets in octal (700)")
+    private static let unixMode = Option(
+      "unix-mode", value: "MODE", "the permissions of sockets at a PATH in octal (700)")
     private static let threads = Option(
       "threads", value: "N", "event loops, each with a thread (one for each processor)")
     private static let connections = Option(
@@ -25,7 +26,8 @@
       "auth", value: "FILE", "lines of NAME:PASSWORD, of which clients must send one first")
     private static let noFlush = Option("no-flush", "refuse flush_all")
     private static let http = Option(
-      "http", value: "ADDRESS", isRepeatable: true, "serve HTTP at an address, as of --listen")
+      "http", value: "ADDRESS", isRepeatable: true,
+      "serve HTTP at an address, as of --listen, or at a socket of the file system: unix:PATH")
     private static let readOnly = Option("read-only", "refuse all changes by clients")
     private static let log = Option(
       "log", value: "FILE", "append a line for each HTTP request and event; - for standard output")
@@ -56,6 +58,7 @@
         .init("cachectl serve photos.cache", "at 127.0.0.1:11211, for programs on this machine"),
         .init("cachectl serve photos.cache --unix /run/photos.sock --budget 20GB", "at a socket of the file system"),
         .init("cachectl serve photos.cache --http 8080 --listen 11211 --log serve.log", "also by HTTP"),
+        .init("cachectl serve photos.cache --http unix:/run/photos.sock --unix-mode 770", "by HTTP, for a proxy here"),
         .init("cachectl serve photos.cache --listen '*:11211' --auth users --threads 4", "for other machines"),
       ])
 
@@ -79,7 +82,7 @@
         }
         let hasGivenSockets = !(serverOptions.inheritedSockets + serverOptions.inheritedWebSockets).isEmpty
         let places =
-          server.addresses.map(\.description) + server.webAddresses.map { "http://\($0)" }
+          server.addresses.map(\.description) + server.webAddresses.map(webPlace)
           + (hasGivenSockets ? ["given sockets"] : [])
         let budget = Quantity.bytes(store.byteBudget)
         try output.write("serving \(store.path) at \(places.joined(separator: ", ")), with a budget of \(budget)\n")
@@ -106,12 +109,17 @@
         addresses.append(try address(word, "--listen", port: 11211, arguments))
       }
       for word in arguments.values(http) {
-        options.webAddresses.append(try address(word, "--http", port: 8080, arguments))
+        options.webAddresses.append(
+          try word.starts(with: unixPrefix.utf8)
+            ? .unix(path: arguments.text(Array(word.dropFirst(unixPrefix.utf8.count)), "--http"), mode: mode ?? 0o700)
+            : address(word, "--http", port: 8080, arguments))
       }
       for word in arguments.values(unix) {
         addresses.append(.unix(path: try arguments.text(word, "--unix"), mode: mode ?? 0o700))
       }
-      if mode != nil, arguments.values(unix).isEmpty { throw arguments.fail("--unix-mode needs --unix") }
+      if mode != nil, !(addresses + options.webAddresses).contains(where: isPath) {
+        throw arguments.fail("--unix-mode needs --unix or --http unix:PATH")
+      }
       let given = options.inheritedSockets + options.inheritedWebSockets
       if !addresses.isEmpty || !options.webAddresses.isEmpty || !given.isEmpty { options.addresses = addresses }
       if let count = try arguments.count(threads) {
@@ -128,6 +136,18 @@
       options.isReadOnly = arguments.has(readOnly)
       if let file = arguments.value(auth) { options.credentials = try credentials(file, arguments) }
       return options
+    }
+
+    /// The begin of a value of `--http` that names a socket of the file system.
+    private static let unixPrefix = "unix:"
+
+    private static func isPath(_ address: ServerAddress) -> Bool {
+      if case .unix = address { true } else { false }
+    }
+
+    /// The address of a socket of the file system has the form that nginx takes.
+    private static func webPlace(_ address: ServerAddress) -> String {
+      "http://\(isPath(address) ? unixPrefix : "")\(address)"
     }
 
     private static func address(
