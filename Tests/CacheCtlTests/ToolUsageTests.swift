@@ -9,7 +9,7 @@ import Testing
       "stat", "verify", "compact", "repair", "dump", "ls", "get", "put", "rm", "import", "export", "bench", "replay",
       "help",
     ]
-    + PictureCommands.all.map { $0.specification.name }
+    + (PictureCommands.all + ServerCommands.all).map { $0.specification.name }
 
   @Test(arguments: commands)
   func everyCommandHasHelpWithAnExampleInEightyColumns(_ command: String) throws {

@@ -89,6 +89,7 @@ enum PageText {
     .bar{width:50%;min-width:8rem}.bar div{display:flex;height:.8rem;overflow:hidden;border-radius:.2rem}
     .bar i{height:100%}
     .live{background:var(--live)}.dead{background:var(--dead)}.free{background:var(--free)}
+    .bars td{border:0}.bars td:first-child{padding-left:0}.bars .bar{width:45%}
     svg{width:100%;min-width:34rem;height:auto;margin-top:1rem}svg text{font-size:12px;fill:var(--soft)}
     svg .grid{stroke:var(--line)}
     @media(max-width:40rem){body{padding:.8rem}.segments td:nth-child(2){display:none}}
