@@ -37,9 +37,15 @@
     ///   - pinnedPublicKeys: For a host, the SHA-256 digests, in base64, of the public keys that its
     ///     certificate may have, in addition to being valid. Such a host is loaded only by HTTPS. A name that no URL
     ///     can have as its host is a precondition failure.
+    ///   - allowedServers: The servers that may be asked, also after redirects, as `host:port` in lower case. Nil
+    ///     allows all.
+    ///   - allowsPrivateAddresses: Whether connections to this machine, to private networks and to addresses of special
+    ///     uses are made. Turn it off if the URLs come from others. The address of each connection is checked, so a
+    ///     name cannot hide one. Without them, no proxy is used.
     public init(
       timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8, mostRedirects: Int = 20,
-      loadsFiles: Bool = true, authorityFile: String? = nil, pinnedPublicKeys: [String: [String]] = [:]
+      loadsFiles: Bool = true, authorityFile: String? = nil, pinnedPublicKeys: [String: [String]] = [:],
+      allowedServers: Set<String>? = nil, allowsPrivateAddresses: Bool = true
     ) {
       self.loadsFiles = loadsFiles
       self.connectionsPerHost = min(max(1, connectionsPerHost), 1000)
@@ -50,7 +56,8 @@
           mostMilliseconds: CurlLoader.milliseconds(mostSeconds), connectionsPerHost: self.connectionsPerHost,
           mostRedirects: max(0, mostRedirects),
           authorityFile: authorityFile ?? environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 },
-          pinnedPublicKeys: CurlLoader.hosts(pinnedPublicKeys)))
+          pinnedPublicKeys: CurlLoader.hosts(pinnedPublicKeys),
+          allowedServers: allowedServers, allowsPrivateAddresses: allowsPrivateAddresses))
     }
 
     private static func milliseconds(_ seconds: Double) -> UInt64 {
@@ -68,6 +75,11 @@
         result[address.origin.host, default: []] += keys
       }
       return result
+    }
+
+    /// Whether the settings allow the server of an `http:` or `https:` URL. Its address is checked later.
+    package func allows(_ url: String) -> Bool {
+      WebAddress(LoadURL(url.utf8)).map { loop.settings.refusal(of: $0) == nil } ?? false
     }
 
     /// Loads bytes. Throws ``LoadError``, `CancellationError`, errors of the receiver, and
@@ -109,10 +121,17 @@
     let mostRedirects: Int
     let authorityFile: String?
     let pinnedPublicKeys: [String: [String]]
+    let allowedServers: Set<String>?
+    let allowsPrivateAddresses: Bool
 
-    /// Returns the error for an address without TLS whose host has pinned keys, because there is no key to compare.
+    /// Returns the error for a server that is not allowed, or for an address without TLS whose host has pinned keys,
+    /// because there is no key to compare.
     func refusal(of address: WebAddress) -> LoadError? {
-      address.origin.scheme == "https" || pinnedPublicKeys[address.origin.host] == nil
+      let server = "\(address.origin.host):\(address.origin.port)"
+      if let allowedServers, !allowedServers.contains(server) {
+        return .forbidden("\(server) is not an allowed server")
+      }
+      return address.origin.scheme == "https" || pinnedPublicKeys[address.origin.host] == nil
         ? nil : .untrusted("\(address.origin.host) has pinned keys, and the URL is not https")
     }
 

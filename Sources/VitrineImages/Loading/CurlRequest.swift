@@ -21,7 +21,9 @@
       // Waits for a connection that may carry several transfers, instead of opening another one.
       vitrine_curl_set_number(handle.pointer, CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)
       // As in browsers, requests to this machine use no proxy. Nil means the proxies of the environment.
-      return handle.set(CURLOPT_PROXY, address.origin.isThisMachine ? "" : nil)
+      // The address to which a proxy connects could not be checked.
+      let isDirect = address.origin.isThisMachine || !settings.allowsPrivateAddresses
+      return handle.set(CURLOPT_PROXY, isDirect ? "" : nil)
         && handle.set(CURLOPT_URL, address.text) && handle.set(CURLOPT_COOKIE, headers.cookie)
         && setHeaders(in: handle) && handle.set(CURLOPT_PINNEDPUBLICKEY, settings.pins(of: address.origin.host))
     }

@@ -30,6 +30,8 @@
     private var request: CurlRequest
     private var response: CurlResponse
     private let errorText = CurlErrorText()
+    /// Whether a connection to a private address was refused.
+    private var metPrivateAddress = false
 
     init(
       _ address: WebAddress, _ headers: RequestHeaders, _ receiver: any LoadReceiving, _ settings: CurlSettings,
@@ -78,6 +80,9 @@
           try request.follow(location, settings)
           return .redirected
         }
+        if code != CURLE_OK, metPrivateAddress {
+          return .ended(LoadError.forbidden("its address is not a public one"))
+        }
         guard code == CURLE_OK else { return .ended(errorText.error(code, at: request.address)) }
         try response.finish(handle)
         return .ended(nil)
@@ -105,7 +110,9 @@
       },
       open_socket: { context, _, address in
         _ = CurlTransfer.call(context, 0) { _, _, _ in true }
-        guard let address else { return CURL_SOCKET_BAD }
+        guard let context, let address,
+          Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().mayConnect(to: address)
+        else { return CURL_SOCKET_BAD }
         // Programs that this process starts must not inherit the socket.
         return socket(
           address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
@@ -114,6 +121,12 @@
         _ = CurlTransfer.call(context, 0) { _, _, _ in true }
         return 0
       })
+
+    private func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+      if settings.allowsPrivateAddresses || PublicAddress.isPublic(address) { return true }
+      metPrivateAddress = true
+      return false
+    }
 
     /// Records activity, and calls `body` with the transfer. Returns the number of bytes taken: all, or none to end the
     /// transfer.

@@ -18,6 +18,8 @@ public enum LoadError: Error, Sendable, Hashable {
   case failedBefore(String, isTransient: Bool = false)
   /// The certificate of the server is not valid or not trusted, or its key is not a pinned one.
   case untrusted(String)
+  /// The settings of the loader forbid this server, or its address.
+  case forbidden(String)
   /// The file of a `file:` URL cannot be read.
   case unreadable(String)
   /// The picture is not stored, and the request forbids the network.
@@ -29,7 +31,7 @@ public enum LoadError: Error, Sendable, Hashable {
     case .unreachable, .interrupted, .timedOut: true
     case .status(let status): status == 408 || status == 425 || status == 429 || (500...599).contains(status)
     case .failedBefore(_, let isTransient): isTransient
-    case .invalidURL, .tooManyRedirects, .tooLarge, .untrusted, .unreadable, .notCached: false
+    case .invalidURL, .tooManyRedirects, .tooLarge, .untrusted, .forbidden, .unreadable, .notCached: false
     }
   }
 }
@@ -46,6 +48,7 @@ extension LoadError: CustomStringConvertible {
     case .tooLarge(let limit): "the body has more than \(limit) bytes"
     case .failedBefore(let reason, _): "the same request failed recently: \(reason)"
     case .untrusted(let reason): "the server's certificate is not accepted: \(reason)"
+    case .forbidden(let reason): "the server may not be asked: \(reason)"
     case .unreadable(let reason): "the file cannot be read: \(reason)"
     case .notCached: "not stored, and the request forbids the network"
     }
