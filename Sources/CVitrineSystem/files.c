@@ -139,6 +139,24 @@ int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, co
   return result;
 }
 
+int64_t vitrine_copy_range(int source, int64_t from, int descriptor, int64_t to, size_t count) {
+#ifdef __linux__
+  off64_t source_offset = from, target_offset = to;
+  sigset_t old;
+  bool blocked = __atomic_load_n(&size_limited, __ATOMIC_RELAXED) && block_file_size_signal(&old);
+  ssize_t copied;
+  do {
+    copied = copy_file_range(source, &source_offset, descriptor, &target_offset, count, 0);
+  } while (copied < 0 && errno == EINTR);
+  int64_t result = copied < 0 ? -(int64_t)errno : copied;
+  if (blocked) restore_signals(&old, result == -EFBIG);
+  return result;
+#else
+  (void)source, (void)from, (void)descriptor, (void)to, (void)count;
+  return -ENOSYS;
+#endif
+}
+
 int vitrine_truncate(int descriptor, int64_t count) {
   sigset_t old;
   bool blocked = block_file_size_signal(&old);

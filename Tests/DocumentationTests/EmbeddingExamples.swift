@@ -149,7 +149,7 @@ private func walking(store: CacheStore, square: Style) {
 private func asynchronously(folder: String, jpeg: [UInt8], url: String) async throws {
   let store = try await AsyncCacheStore.open(at: folder)
   try await store.asynchronous.put(jpeg, for: CacheKey(url), options: PutOptions(durability: .synced))
-  let copy = await store.asynchronous.bytes(for: CacheKey(url))
+  let copy = await store.asynchronous.bytes(CacheKey(url))
 
   print(copy?.count ?? 0)
   try await store.asynchronous.close()

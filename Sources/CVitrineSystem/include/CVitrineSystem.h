@@ -52,6 +52,9 @@ int64_t vitrine_descriptor_limit(void);
 // Writes two ranges by one pwritev, with SIGXFSZ turned into EFBIG. Returns the number of bytes written, or -errno.
 int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, const void *second,
                        size_t second_count, int64_t offset);
+// Copies a range between files within the system, with SIGXFSZ turned into EFBIG. Returns the number of bytes copied, or
+// -errno; -ENOSYS where the system cannot.
+int64_t vitrine_copy_range(int source, int64_t from, int descriptor, int64_t to, size_t count);
 // Truncation with SIGXFSZ turned into EFBIG; 0 or an errno.
 int vitrine_truncate(int descriptor, int64_t count);
 // Makes a file's data durable, and the metadata needed to read it back; 0 or an errno.

@@ -27,8 +27,13 @@ public struct AsyncCacheStore: Sendable {
   // MARK: Reading
 
   /// Returns a copy of an entry's bytes, or nil if there is no entry.
-  public func bytes(for key: CacheKey, source: Source? = nil) async -> [UInt8]? {
+  public func bytes(_ key: CacheKey, source: Source? = nil) async -> [UInt8]? {
     await AsyncCacheStore.read { store.bytes(key, source: source) }
+  }
+
+  /// Whether there is an unexpired entry. See ``CacheStore/contains(_:source:)``.
+  public func contains(_ key: CacheKey, source: Source? = nil) async -> Bool {
+    await AsyncCacheStore.read { store.contains(key, source: source) }
   }
 
   /// Calls `body` with an entry's bytes on a thread of the pool. Returns nil if there is no entry.
@@ -36,6 +41,14 @@ public struct AsyncCacheStore: Sendable {
     _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
   ) async -> R? {
     await AsyncCacheStore.read { store.get(key, source: source, body) }
+  }
+
+  /// Calls `body` with an entry's bytes on a thread of the pool, and does not count as a use. Returns nil if there is no
+  /// entry.
+  public func peek<R: Sendable>(
+    _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
+  ) async -> R? {
+    await AsyncCacheStore.read { store.peek(key, source: source, body) }
   }
 
   /// Calls `body` once for each key, in order, on a thread of the pool, with nil on a miss. `sources[i]` is the source

@@ -7,6 +7,13 @@ extension AsyncCacheStore {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.flush() }
   }
 
+  /// Makes the newest acknowledged change of one key durable. Returns false if the key has no entry. Throws the errors
+  /// of ``CacheStore/flush(_:)``.
+  @discardableResult
+  public func flush(_ key: CacheKey) async throws(StoreError) -> Bool {
+    try await AsyncCacheStore.run { () throws(StoreError) in try store.flush(key) }
+  }
+
   /// Writes a checkpoint of the index, so that the next opening need not read the log. Throws the errors of
   /// ``CacheStore/checkpoint()``.
   public func checkpoint() async throws(StoreError) {

@@ -31,8 +31,8 @@ public final class CacheStore: Sendable {
   /// Whether another core has replaced the first one.
   let hasSuccessor = Atomic<Bool>(false)
   let succession: Succession
-  /// Held while a core is replaced or closed.
-  let succeeding = Guarded(())
+  /// Held while a core is replaced, closed or suspended.
+  let succeeding = Guarded(Standing.open)
   /// Whether acknowledged changes were lost with a removed folder and no call has reported it yet.
   let hasLost = Atomic<Bool>(false)
 
@@ -43,7 +43,10 @@ public final class CacheStore: Sendable {
     succession = Succession(core)
   }
 
-  deinit { try? core.upkeep.closer.close() }
+  deinit {
+    try? core.upkeep.closer.close()
+    core.context.events.finish()
+  }
 
   // MARK: Opening and closing
 
@@ -62,9 +65,20 @@ public final class CacheStore: Sendable {
   package static func open(
     at path: String, options: StoreOptions, environment: Environment
   ) throws(StoreError) -> CacheStore {
-    let core = try StoreCore.open(at: path, options: options, environment: environment)
-    return CacheStore(path: path, options: options, core: core)
+    do throws(StoreError) {
+      let core = try StoreCore.open(at: path, options: options, environment: environment)
+      return CacheStore(path: path, options: options, core: core)
+    } catch {
+      guard case .locked = error, options.whenLocked == .openReadOnly, !options.isReadOnly else { throw error }
+      var options = options
+      options.isReadOnly = true
+      let core = try StoreCore.open(at: path, options: options, environment: environment)
+      return CacheStore(path: path, options: options, core: core)
+    }
   }
+
+  /// Whether this is a read-only opening, by ``StoreOptions/isReadOnly`` or by ``StoreOptions/whenLocked``.
+  public var isReadOnly: Bool { options.isReadOnly }
 
   /// Makes all changes durable, writes a checkpoint and closes the store.
   ///
@@ -76,7 +90,11 @@ public final class CacheStore: Sendable {
   /// also an earlier one in the background, and `storeRemoved` if the folder was removed or replaced. The store is
   /// closed in any case.
   public func close() throws(StoreError) {
-    try succeeding.withLock { _ throws(StoreError) in try core.upkeep.closer.close() }
+    try succeeding.withLock { standing throws(StoreError) in
+      standing = .closed
+      defer { core.context.events.finish() }
+      try core.upkeep.closer.close()
+    }
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
   }
 
@@ -103,7 +121,13 @@ public final class CacheStore: Sendable {
   public func get<R: ~Copyable, E: Error>(
     _ url: borrowing RawSpan, style: Style = .original, source: Source? = nil, _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R? {
-    let borrow = acquire(url, style, source)
+    try lend(acquire(url, style, source), body)
+  }
+
+  /// Calls `body` with the bytes of a borrow, and ends the borrow.
+  @inlinable
+  @inline(__always)
+  func lend<R: ~Copyable, E: Error>(_ borrow: Borrow, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
     guard borrow.isFound else { return nil }
     let result: R
     do throws(E) {

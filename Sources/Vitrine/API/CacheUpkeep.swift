@@ -19,6 +19,22 @@ extension CacheStore {
   /// folder was removed, because then no change is durable.
   public func flush() throws(StoreError) { try promise { core throws(StoreError) in try core.basics.syncer.flush() } }
 
+  /// Makes the newest acknowledged change of one key durable. Returns false if the key has no entry; then the removal
+  /// that led to that is durable.
+  ///
+  /// Waits for the disk. Syncs the segment of the key's record, the one of its payload if that is another, and the log.
+  /// Other buffered changes in these files become durable too; the rest of the store stays as it is, so this costs less
+  /// than ``flush()`` in a store with many changes. Concurrent calls share syncs. Throws the errors of every change
+  /// (``CacheStore``).
+  @discardableResult
+  public func flush(_ key: CacheKey) throws(StoreError) -> Bool {
+    try change { core throws(StoreError) in
+      try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
+        try core.writes.flusher.flush(url, key.style)
+      }
+    }
+  }
+
   /// Writes a checkpoint of the index, so that the next opening need not read the log. Waits for the disk. Readers do
   /// not wait for it; writers wait while the index is copied. Throws the errors of ``flush()``.
   public func checkpoint() throws(StoreError) {

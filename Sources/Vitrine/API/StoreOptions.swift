@@ -56,6 +56,9 @@ public struct StoreOptions: Sendable {
   public var createsIfMissing = true
   /// The longest wait for another opening to release the lock, in milliseconds. Default: 0, no wait.
   public var waitForLockMilliseconds = 0
+  /// The reaction to a store that another opening still has open for writing after ``waitForLockMilliseconds``. Default:
+  /// `fail`.
+  public var whenLocked = LockedStorePolicy.fail
   /// The reaction to a store that cannot be read. Default: `fail`.
   public var whenUnusable = UnusableStorePolicy.fail
   /// The largest number of styles of one URL beside its original, at least 1. For servers whose clients choose styles.
@@ -97,7 +100,7 @@ public struct StoreOptions: Sendable {
     policy: EvictionPolicy? = nil, verification: Verification = .firstRead,
     reads: ReadMode = .mapped,
     isReadOnly: Bool = false, notesUses: Bool = true, createsIfMissing: Bool = true, waitForLockMilliseconds: Int = 0,
-    whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil,
+    whenLocked: LockedStorePolicy = .fail, whenUnusable: UnusableStorePolicy = .fail, maximumStylesPerURL: Int? = nil,
     styleBudgets: [Style: StyleBudget]? = nil, recreatesIfRemoved: Bool = false
   ) {
     self.byteBudget = byteBudget
@@ -115,6 +118,7 @@ public struct StoreOptions: Sendable {
     self.notesUses = notesUses
     self.createsIfMissing = createsIfMissing
     self.waitForLockMilliseconds = waitForLockMilliseconds
+    self.whenLocked = whenLocked
     self.whenUnusable = whenUnusable
     self.maximumStylesPerURL = maximumStylesPerURL
     self.styleBudgets = styleBudgets
@@ -141,6 +145,14 @@ public enum ReadMode: Sendable {
   /// never a signal. A get costs system calls and a copy (1 to 2 µs, plus 0.1 to 0.3 ns a byte). A Blob is always a
   /// copy.
   case copied
+}
+
+/// The reaction of an opening to a store that another opening has open for writing.
+public enum LockedStorePolicy: Sendable {
+  /// The opening throws `locked`.
+  case fail
+  /// The store is opened read-only (``StoreOptions/isReadOnly``). ``CacheStore/isReadOnly`` tells which it is.
+  case openReadOnly
 }
 
 /// The reaction of an opening to a store that cannot be read.

@@ -50,7 +50,7 @@ public struct StoreStatistics: Sendable {
   }
 
   /// The kind of an opening and the recovery that it did.
-  public struct LastOpen: Sendable {
+  public struct LastOpen: Sendable, Equatable {
     /// How an opening got the index.
     public typealias Kind = OpeningKind
     /// How the opening got the index.

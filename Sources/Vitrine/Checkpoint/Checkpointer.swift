@@ -347,9 +347,9 @@ final class Checkpointer: StorePart {
   }
 
   /// Writes a frame of changes to segments and then calls `then`. If the log has no room, a checkpoint comes first.
-  /// Does nothing if there are no changes.
+  /// Does nothing if there are no changes. `reason`: why the entries are gone that the changes remove.
   func recordForSure(
-    _ upkeep: borrowing UpkeepLock.Held, _ changes: (borrowing CommitLock.Held) -> [Change],
+    _ upkeep: borrowing UpkeepLock.Held, because reason: CacheEvent.RemovalReason = .removed, _ changes: (borrowing CommitLock.Held) -> [Change],
     then: (borrowing CommitLock.Held) -> Void = { _ in }
   ) throws(StoreError) {
     while true {
@@ -357,7 +357,7 @@ final class Checkpointer: StorePart {
         try gate.requireWritable(closing: true)
         let changes = changes(held)
         if changes.isEmpty { return true }
-        guard try commits.record(changes, held) else { return false }
+        guard try commits.record(changes, because: reason, held) else { return false }
         then(held)
         return true
       }

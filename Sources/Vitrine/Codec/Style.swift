@@ -77,6 +77,11 @@ public struct CacheKey: Sendable, Hashable {
   public var urlText: String { String(decoding: url, as: UTF8.self) }
 }
 
+extension CacheKey: ExpressibleByStringLiteral {
+  /// Makes a key of a literal URL, in the style `original`.
+  public init(stringLiteral url: String) { self.init(url) }
+}
+
 extension CacheKey: Comparable {
   /// Orders by URL, byte for byte, then by style, as `CacheStore.keysInOrder(prefix:)`.
   public static func < (a: CacheKey, b: CacheKey) -> Bool {

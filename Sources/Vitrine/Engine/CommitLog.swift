@@ -44,14 +44,18 @@ final class CommitLog: StorePart {
     }
   }
 
-  /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it.
-  func record(_ changes: [Change], _ held: borrowing CommitLock.Held) throws(StoreError) -> Bool {
+  /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it. `reason`: why the
+  /// entries are gone that the changes remove.
+  func record(
+    _ changes: [Change], because reason: CacheEvent.RemovalReason = .removed, _ held: borrowing CommitLock.Held
+  ) throws(StoreError) -> Bool {
     guard try rotateIfFull(Frame.headerByteCount + changes.count * 128, held) else { return false }
     try requireAccepted(changes, held)
     Frame.begin(held.state.frame)
     for change in changes { change.encode(into: held.state.frame) }
     let sequence = try append(changes.count, held)
     try apply(changes, sequence: sequence, held)
+    context.events.send(changes, because: reason, held)
     return true
   }
 

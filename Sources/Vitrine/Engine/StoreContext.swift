@@ -25,6 +25,7 @@ final class StoreContext: Sendable {
   let opening: OpeningFacts
   let expiry: ExpiryWatch
   let expirations: ExpiryIndex
+  let events = EventFeed()
   let upkeepLock: UpkeepLock
   let commitLock: CommitLock
 

@@ -16,6 +16,8 @@ package struct StoreProbe {
   /// The time of the store's clock, in milliseconds.
   package var wallMilliseconds: Int64 { core.context.environment.clock.wallMilliseconds() }
   /// The counters that the COUNTERS file has.
+  /// Whether any sequence waits for events.
+  var hasListeners: Bool { core.context.events.hasSubscribers }
   var publishedCounters: Counters { core.basics.meters.publishedCounters }
 
   // MARK: Index

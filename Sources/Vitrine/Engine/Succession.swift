@@ -194,7 +194,8 @@ extension CacheStore {
   /// opening did not ask for recreation, `closed` after ``close()``, and the errors of opening.
   func successor(of core: StoreCore) throws(StoreError) -> StoreCore {
     guard options.recreatesIfRemoved, !options.isReadOnly else { throw .storeRemoved }
-    return try succeeding.withLock { _ throws(StoreError) in
+    return try succeeding.withLock { standing throws(StoreError) in
+      if standing != .open { throw .closed }
       let current = self.core
       if current !== core { return current }
       guard core.basics.gate.isRemoved else { throw .storeRemoved }
@@ -205,6 +206,7 @@ extension CacheStore {
       hasLost.store(true, ordering: .releasing)
       succession.replace(core, by: next)
       hasSuccessor.store(true, ordering: .releasing)
+      core.context.events.move(to: next.context.events, opened: .opened(next.context.opening.lastOpen))
       core.upkeep.closer.dropEverything()
       return next
     }

@@ -150,6 +150,7 @@ final class WriteGate: StorePart {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
     }
+    context.events.send(.failed(.writeFailed(error)))
     return .writeFailed(error)
   }
 

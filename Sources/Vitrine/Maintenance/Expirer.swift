@@ -159,7 +159,7 @@ final class Expirer: StorePart {
     var rest = expired[...]
     while !rest.isEmpty {
       let part = rest.prefix(commits.largestRemoval)
-      guard let removed = try entryRemover.tryToRemove(part, closing: closing) else {
+      guard let removed = try entryRemover.tryToRemove(part, because: .expired, closing: closing) else {
         return sum.count == 0 ? nil : sum
       }
       sum.count += removed.count

@@ -93,6 +93,9 @@ package protocol File: AnyObject, Sendable {
   /// Whether stores into a writable mapping must be announced. A constant: read it once.
   var announcesStores: Bool { get }
 
+  /// The system's number of the open file; nil for a file that the system does not know.
+  var systemDescriptor: Int32? { get }
+
   /// Reads until the buffer is full or the file ends; returns the number of bytes read.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
   /// Writes all of `first` and then all of `second`, in one call if the system allows; continues short writes.
@@ -127,6 +130,8 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  package var systemDescriptor: Int32? { nil }
+
   package func writeZeros(byteCount: Int, from site: CallSite) throws(SystemError) {
     try writeZeros(byteCount: byteCount, pieceByteCount: 1 << 20, from: site)
   }

@@ -180,6 +180,7 @@ final class POSIXFile: File {
   private let descriptor: Int32
   let path: String
   let announcesStores = false
+  var systemDescriptor: Int32? { descriptor }
   /// Set once locked: a forked child closes the lock's descriptor at once, and must not close that number again.
   private let lockGeneration = Guarded<UInt32?>(nil)
 

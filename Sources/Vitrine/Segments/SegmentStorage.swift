@@ -113,6 +113,12 @@ package final class SegmentStorage: @unchecked Sendable {
     return shared.withLock { $0?.offset(of: start) == nil ? nil : $0 }
   }
 
+  /// Returns the offset in the file at which mapped bytes begin; nil if private memory has replaced them.
+  package func fileOffset(of bytes: UnsafeRawBufferPointer) -> Int? {
+    guard !isPrivate, let start = bytes.baseAddress else { return nil }
+    return shared.withLock { $0?.offset(of: start) }
+  }
+
   fileprivate func isOwn(_ mapping: Mapping) -> Bool { own.load() === mapping }
 
   /// Returns whether zeros replace a page under bytes of the mapping (``BusErrors``).

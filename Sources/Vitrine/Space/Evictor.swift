@@ -207,10 +207,11 @@ final class Evictor: StorePart {
       ages.append(max(0, now &- used))
     }
     if changes.list.isEmpty { return .evicted(entries: 0, bytes: 0) }
-    guard try commits.record(changes.list, held) else { return .needsCheckpoint }
+    guard try commits.record(changes.list, because: .evicted, held) else { return .needsCheckpoint }
     // A payload that several victims shared counts once.
     let bytes = before - held.state.index.liveByteCount
     held.state.record.noteEviction(byteCount: bytes, ages: ages)
+    context.events.noteEviction(entries: changes.list.count, bytes: bytes, at: now)
     return .evicted(entries: changes.list.count, bytes: bytes)
   }
 

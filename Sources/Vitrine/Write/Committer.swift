@@ -152,6 +152,7 @@ final class Committer: StorePart {
         sequence = try commits.append(changes.count, awaitsSync: awaitsSync, held)
         noteInline(operations, held)
         try commits.apply(changes, sequence: sequence, held)
+        context.events.send(changes, because: reasonOfRemovals(by: operations), held)
         catalog.misses.note(changes, of: operations)
       }
       held.state.abortBodies(of: operations)
@@ -190,6 +191,7 @@ final class Committer: StorePart {
       if !held.state.checkpoint.room.has(needed) { return nil }
       try commits.requireAccepted(changes, held)
       try commits.apply(changes, sequence: held.state.log.nextSequence, held)
+      context.events.send(changes, because: reasonOfRemovals(by: operations), held)
       catalog.misses.note(changes, of: operations)
       try checkpointer.writeCheckpoint(consumingSequence: true, upkeep, held)
       held.state.abortBodies(of: operations)
@@ -197,6 +199,11 @@ final class Committer: StorePart {
       return Committed(
         sequence: 0, removedCount: removedCount, emptiesSegment: held.state.index.takeHasEmptiedSegments())
     }
+  }
+
+  /// The reason of the removals in a commit: a put of an original removes the entries that were made from another one.
+  private func reasonOfRemovals(by operations: [PendingOperation]) -> CacheEvent.RemovalReason {
+    operations.contains { $0.record == nil } ? .removed : .outdated
   }
 
   /// Returns the reason why the operations cannot be committed now; nil if there is none.
@@ -284,7 +291,9 @@ final class Committer: StorePart {
     lazy var own = operations.count > 1 ? recordNumbers(operations) : [:]
     for index in operations.indices where operations[index].record != nil {
       let digest = operations[index].digest
-      if let expected = operations[index].expected, keyFinder.find(operations[index], held) != expected {
+      if let expected = operations[index].expected,
+        expected != ExpectedEntry(keyFinder.find(operations[index], held), catalog.segments)
+      {
         return false
       }
       if let original = operations[index].original,

@@ -65,7 +65,7 @@ final class EntryRemover: StorePart {
     for start in stride(from: 0, to: entries.count, by: 64) {
       let part = entries[start..<min(start + 64, entries.count)]
       var dropped: [LostEntry] = []
-      try checkpointer.recordForSure(upkeep) { held in
+      try checkpointer.recordForSure(upkeep, because: .damaged) { held in
         var changes = FrameChanges(capacity: part.count)
         dropped = part.filter { entry in
           catalog.isThere(entry) && changes.remove(entry.hash, entry.location, from: &held.state.index)
@@ -79,7 +79,7 @@ final class EntryRemover: StorePart {
   /// Removes, in one frame, those of the named entries whose records are still the same. Returns how many, and the
   /// bytes that died; or nil if the log has no room now. `closing` is true for a removal that is part of closing.
   func tryToRemove(
-    _ names: some Collection<RecordName>, closing: Bool = false
+    _ names: some Collection<RecordName>, because reason: CacheEvent.RemovalReason = .removed, closing: Bool = false
   ) throws(StoreError) -> (count: Int, byteCount: Int)? {
     // Checked before the lock is taken, because in a forked child the lock may never be released.
     try gate.requireWritable(closing: closing)
@@ -96,7 +96,7 @@ final class EntryRemover: StorePart {
       }
       if changes.list.isEmpty { return (0, 0) }
       let before = held.state.index.liveByteCount
-      return try commits.record(changes.list, held)
+      return try commits.record(changes.list, because: reason, held)
         ? (changes.list.count, before - held.state.index.liveByteCount) : nil
     }
   }
@@ -110,7 +110,7 @@ final class EntryRemover: StorePart {
         try gate.requireWritable()
         guard catalog.keys.find(hash, location), catalog.isStill(segment, location) else { return false }
         let displaced = held.state.index.displaced(at: location)
-        return try commits.record([.remove(hash, displaced)], held) ? true : nil
+        return try commits.record([.remove(hash, displaced)], because: .damaged, held) ? true : nil
       }
       if let done { return done }
       try checkpointer.freeLogFiles()
@@ -120,6 +120,6 @@ final class EntryRemover: StorePart {
   /// Removes an entry that has its own source and was requested with another one. If the removal cannot be logged now,
   /// the entry stays.
   func dropOutdated(_ hash: KeyHash, _ location: Location, sequence: UInt64) {
-    _ = try? tryToRemove([RecordName(hash: hash, location: location, sequence: sequence)])
+    _ = try? tryToRemove([RecordName(hash: hash, location: location, sequence: sequence)], because: .outdated)
   }
 }

@@ -74,7 +74,9 @@ final class Forgetter: StorePart {
   private func forgetting(_ body: (_ sequence: UInt64, _ held: borrowing CommitLock.Held) -> Void) {
     // In a forked child, the lock may be held forever, because another thread of the parent held it at the fork.
     if gate.isForkedChild { return }
-    commitLock.withLock { held in if gate.writesNoMore, let wal { body(wal.appendedSequence, held) } }
+    commitLock.withLock { held in
+      if gate.writesNoMore || gate.isClosed, let wal { body(wal.appendedSequence, held) }
+    }
   }
 
   /// Forgets the entries whose URL begins with `prefix` and whose URL's hash is not among `hashes`.

@@ -104,7 +104,7 @@ final class MetadataChanger: StorePart {
       do throws(StoreError) {
         var pending = try putter.place(
           put, sharing: shared, durability: durability, written: header.written, isChange: true)
-        pending.expected = slot.location
+        pending.expected = ExpectedEntry(slot.location, catalog.segments)
         return .success(try committer.commit([pending], moreKeys: 1, awaitsSync: durability == .synced)?.sequence)
       } catch {
         return .failure(error)

@@ -20,8 +20,8 @@ struct PendingOperation {
   let key: OperationKey
   let digest: Digest
   let logicalByteCount: Int
-  /// For a change of an existing entry: the location that its record must still have.
-  var expected: Location?
+  /// For a change that depends on the key's entry: the entry that the key must still have.
+  var expected: ExpectedEntry?
   /// For a put that follows its URL's original: the source that the original must still give.
   var original: Source??
   var expiry = Expiry()

@@ -18,6 +18,7 @@ final class Putter: StorePart {
   private let deduplicator: Deduplicator
   private let bodies: BodyRegistry
   private let reader: Reader
+  private let conditions: ConditionChecker
 
   init(
     _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
@@ -37,42 +38,64 @@ final class Putter: StorePart {
     self.deduplicator = deduplicator
     self.bodies = bodies
     reader = reads.reader
+    conditions = ConditionChecker(context, lifetimes: basics.lifetimes, reader: reads.reader)
   }
 
+  /// Puts a value. Returns false if the key's entry does not meet `condition`; then nothing has changed.
+  @discardableResult
   func put(
-    _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions
-  ) throws(StoreError) {
+    _ value: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, style: Style, options: PutOptions,
+    if condition: PutCondition? = nil
+  ) throws(StoreError) -> Bool {
     // Checked before any lock is taken, because in a forked child the lock may never be released.
     try gate.requireOwnProcess()
     let styleBytes = style.bytes.span.bytes
     let metadata = options.metadata.span.bytes
-    try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
-      try metadata.withUnsafeBytes { metadata throws(StoreError) in
+    return try styleBytes.withUnsafeBytes { styleBytes throws(StoreError) in
+      if let condition {
+        // Spares a refused put the digest and the compression of its bytes.
+        try gate.requireWritable()
+        let key = OperationKey(hash: catalog.hasher.key(url, styleTag: style.tag), url: url, style: styleBytes)
+        if try conditions.entry(of: key, meeting: condition) == nil { return false }
+      }
+      return try metadata.withUnsafeBytes { metadata throws(StoreError) in
         let prepared = try preparer.prepare(
           value, url: url, style: style, styleBytes: styleBytes, metadata: metadata, options: options)
         defer { prepared.release() }
-        try put(prepared, durability: options.durability)
+        return try put(prepared, durability: options.durability, if: condition)
       }
     }
   }
 
   /// Puts a prepared value. `body` is the unfinished body through which the bytes came; nil if the caller gave them at
-  /// once. The reservation of room, or the end of the body's payload, checks that the store can be written.
-  func put(_ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil) throws(StoreError) {
+  /// once. The reservation of room, or the end of the body's payload, checks that the store can be written. Returns
+  /// false if the key's entry does not meet `condition`.
+  @discardableResult
+  func put(
+    _ put: PreparedPut, durability: Durability?, body: UnfinishedBody? = nil, if condition: PutCondition? = nil
+  ) throws(StoreError) -> Bool {
     let durability = durability ?? identity.durability
-    func commit() throws(StoreError) -> Committed {
-      // Between the look and the commit, another thread may store the same bytes or remove the shared ones.
+    func commit() throws(StoreError) -> Committed? {
+      // Between the look and the commit, another thread may store the same bytes or remove the shared ones, or change
+      // the entry that the condition concerns.
       while true {
+        var expected: ExpectedEntry?
+        if let condition {
+          expected = try conditions.entry(of: put.key, meeting: condition)
+          if expected == nil { return nil }
+        }
         var pending = try place(put, durability: durability, body: body, commitsNext: true)
         pending.body = body
+        pending.expected = expected
         let awaitsSync = durability == .synced
         if let committed = try committer.commit([pending], moreKeys: 1, awaitsSync: awaitsSync) { return committed }
       }
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0
-    let committed = try extent > 0 ? roomQueue.placing(extent, commit) : commit()
+    guard let committed = try extent > 0 ? roomQueue.placing(extent, commit) : commit() else { return false }
     meters.count(bytesPut: put.payload.logicalByteCount)
     if durability == .synced { try syncer.acknowledgeSynced(committed.sequence) }
+    return true
   }
 
   /// Returns the bytes of the segment that a put gets for itself; 0 if the put goes to a segment with others. Throws

@@ -231,7 +231,7 @@ import Testing
       for index in 0..<50 {
         group.addTask {
           try await asynchronous.put(text(300, index), for: CacheKey("\(index)"))
-          let got = await asynchronous.bytes(for: CacheKey("\(index)"))
+          let got = await asynchronous.bytes(CacheKey("\(index)"))
           #expect(got == text(300, index))
         }
       }

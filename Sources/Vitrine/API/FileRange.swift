@@ -1,0 +1,72 @@
+/// The place of a value in a file of a store, for `sendfile`, `copy_file_range` and libraries that read files.
+public struct FileRange: Sendable, Hashable {
+  /// An open file, for reading only. It belongs to the store.
+  public let descriptor: Int32
+  /// The offset of the first byte in the file.
+  public let offset: Int
+  /// Number of bytes of the value.
+  public let byteCount: Int
+}
+
+extension CacheStore {
+  /// Calls `body` with a file and the range of it that holds a value. Returns nil on a miss, and also if no file has the
+  /// bytes as they were put: a value that is stored compressed, a store that reads by ``ReadMode/copied``, and a value
+  /// that a read-only opening has restored in memory. Then ``peek(_:source:_:)`` returns the bytes.
+  ///
+  /// The range is valid until `body` returns, and its bytes do not change until then. `body` neither writes to the file
+  /// nor closes it; a copy made by `dup` stays readable afterwards, but its bytes may become those of other values once
+  /// `body` has returned. Counts as a use. Costs a get and the opening of a file, about 3 µs; holds one descriptor
+  /// meanwhile. The first read of an entry since opening checks the whole value (see ``Verification``). Throws only the
+  /// errors of `body`. Thread-safe.
+  public func withFileRange<R, E: Error>(
+    _ key: CacheKey, source: Source? = nil, _ body: (FileRange) throws(E) -> R
+  ) throws(E) -> R? {
+    let url = key.url.span.bytes
+    let borrow = acquire(url, key.style, source)
+    guard borrow.isFound else { return nil }
+    let file = owner(of: borrow).reads.reader.file(of: borrow)
+    let result: Result<R, E>?
+    if let file, let descriptor = file.file.systemDescriptor {
+      do throws(E) {
+        result = .success(
+          try body(FileRange(descriptor: descriptor, offset: file.offset, byteCount: borrow.count)))
+      } catch {
+        result = .failure(error)
+      }
+    } else {
+      result = nil
+    }
+    let isIntact = release(borrow)
+    return isIntact ? try result?.get() : nil
+  }
+
+  /// Copies a value to a file, with the bytes that were put. Returns false on a miss, or if the key has no entry.
+  ///
+  /// The file appears whole: the bytes are written beside it, to `path` with a suffix, and then take the name, in place of
+  /// a file that is there. It is not synced. A value that is stored as it was put is copied by the system, which shares
+  /// blocks where the file system can (`copy_file_range`); others are decompressed in memory. Does not count as a use.
+  /// Costs the write of the value. Throws `system` with the call that failed, for example if the folder does not exist,
+  /// and leaves no part of the file then. Thread-safe.
+  @discardableResult
+  public func copy(_ key: CacheKey, to path: String) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      let url = key.url.span.bytes
+      let borrow = acquireUncounted(url, key.style, nil)
+      guard borrow.isFound else { return false }
+      let copied = Result<Void, SystemError> { () throws(SystemError) in
+        let target = try ExportedFile(path)
+        if let (file, offset) = owner(of: borrow).reads.reader.file(of: borrow), let source = file.systemDescriptor {
+          try target.copy(source, offset..<offset + borrow.count)
+        } else {
+          try target.write(borrow.bytes)
+        }
+        try target.finish()
+      }
+      guard release(borrow) else { return false }
+      try copied.get()
+      return true
+    } catch {
+      throw .system(error)
+    }
+  }
+}
