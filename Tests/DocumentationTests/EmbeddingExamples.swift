@@ -108,6 +108,46 @@ private func namedSources(store: CacheStore, url: String, square: Style, thumbna
   if byteCount == nil { print("made from something else, or not there") }
 }
 
+private func named() throws {
+  let store = try CacheStore.open(named: "com.example.pictures")
+
+  try store.close()
+}
+
+private func conditions(store: CacheStore, url: String, jpeg: [UInt8], known: Digest) throws {
+  let isFirst = try store.put(jpeg, for: CacheKey(url), if: .absent)
+  let isNewer = try store.put(jpeg, for: CacheKey(url), if: .digest(known))
+
+  print(isFirst, isNewer)
+}
+
+private func files(
+  store: CacheStore, url: String, draw: (RawSpan) -> Void, send: (Int32, Int, Int) -> Void
+) throws {
+  store.peek(CacheKey(url)) { bytes in draw(bytes) }
+  let head = store.bytes(CacheKey(url), range: 0..<1024)
+  store.withFileRange(CacheKey(url)) { range in send(range.descriptor, range.offset, range.byteCount) }
+  try store.copy(CacheKey(url), to: "/tmp/picture.jpg")
+
+  print(head?.count ?? 0)
+}
+
+private func events(store: CacheStore) async throws {
+  let events = store.events()
+  let task = Task {
+    for await event in events { print("\(event.level): \(event)") }
+  }
+
+  try store.close()
+  await task.value
+}
+
+private func suspension(store: CacheStore) throws {
+  try store.suspend()
+  // The program may be frozen here. Gets are misses, and changes throw `closed`.
+  try store.resume()
+}
+
 private func batches(store: CacheStore, old: String, new: String, jpeg: [UInt8]) throws {
   var batch = WriteBatch()
   batch.remove(CacheKey(old))

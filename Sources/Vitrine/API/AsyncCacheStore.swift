@@ -31,6 +31,12 @@ public struct AsyncCacheStore: Sendable {
     await AsyncCacheStore.read { store.bytes(key, source: source) }
   }
 
+  /// Returns a copy of a part of a value, cut at the ends of the value, or nil if there is no entry. See
+  /// ``CacheStore/bytes(_:range:source:)``.
+  public func bytes(_ key: CacheKey, range: Range<Int>, source: Source? = nil) async -> [UInt8]? {
+    await AsyncCacheStore.read { store.bytes(key, range: range, source: source) }
+  }
+
   /// Whether there is an unexpired entry. See ``CacheStore/contains(_:source:)``.
   public func contains(_ key: CacheKey, source: Source? = nil) async -> Bool {
     await AsyncCacheStore.read { store.contains(key, source: source) }

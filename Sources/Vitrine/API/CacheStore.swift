@@ -176,6 +176,22 @@ public final class CacheStore: Sendable {
     get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
   }
 
+  /// Returns a copy of a part of a value, or nil on a miss. The range is cut at the ends of the value.
+  ///
+  /// For seeking in large values, and for HTTP ranges. Of a value above 1 MiB that was not read since opening, only the
+  /// pieces of 256 KiB with bytes of the range are read and checked. A value that is stored compressed is decompressed
+  /// from its start to the end of the range, in at most 8 MiB of memory besides the result; if its first read finds less
+  /// than 1 MiB of compressed bytes, to its end. Counts as a use. Costs a get and a copy otherwise. Thread-safe.
+  public func bytes(_ key: CacheKey, range: Range<Int>, source: Source? = nil) -> [UInt8]? {
+    let part = key.url.withUnsafeBytes { url in
+      read { $0.reads.ranges.read(range, of: url, key.style, source: source) }
+    }
+    if let part { return part }
+    return get(key, source: source) { span in
+      span.withUnsafeBytes { Array($0[range.clamped(to: 0..<$0.count)]) }
+    }
+  }
+
   /// Looks up many keys, and overlaps their memory accesses. On large stores this takes less time for each key than
   /// `get(_:style:source:_:)`; `cachectl bench` measures both. Calls `body` once for each key, in order, with nil on a
   /// miss. `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is

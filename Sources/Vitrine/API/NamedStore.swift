@@ -23,7 +23,7 @@ extension CacheStore {
       if let store = stores.open[key]?.store, !store.isClosed { return store }
       try makeFolders(parentPath(of: path))
       let store = try open(at: path, options: options)
-      stores.open = stores.open.filter { $0.value.store != nil }
+      stores.open = stores.open.compactMapValues { $0.store.map(NamedStores.Reference.init) }
       stores.open[key] = NamedStores.Reference(store: store)
       return store
     }

@@ -137,7 +137,7 @@ final class Reader: StorePart {
 
   /// Whether an entry may be read without a check.
   @inline(__always)
-  private func isTrusted(_ slot: KeySlot) -> Bool {
+  func isTrusted(_ slot: KeySlot) -> Bool {
     switch verification {
     case .firstRead: slot.flags.contains(.checked)
     case .always: false

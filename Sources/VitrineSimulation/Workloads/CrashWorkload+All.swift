@@ -3,7 +3,8 @@ extension CrashWorkload {
   public static let all: [CrashWorkload] = [
     EntryWorkloads.making, EntryWorkloads.puts, EntryWorkloads.extremes, EntryWorkloads.sharing,
     EntryWorkloads.removals, BatchWorkloads.batches, BatchWorkloads.largeBatch, EntryWorkloads.metadata,
-    EntryWorkloads.sources, EntryWorkloads.crowd, BodyWorkloads.bodies, BodyWorkloads.drawings,
+    EntryWorkloads.sources, EntryWorkloads.crowd, ConditionWorkloads.conditions,
+    BodyWorkloads.bodies, BodyWorkloads.drawings,
     EvictionWorkloads.eviction, EvictionWorkloads.cleaning, EvictionWorkloads.entries, EvictionWorkloads.limits,
     FileWorkloads.filling, FileWorkloads.compaction, FileWorkloads.logTurns, FileWorkloads.bursts,
     EvictionWorkloads.trims, BudgetWorkloads.budgets, BudgetWorkloads.largeBudgets, BudgetWorkloads.giants,

@@ -122,6 +122,30 @@ import Testing
     try store.close()
   }
 
+  /// Other bytes get the place of the expected ones, in a later segment of the same slot.
+  @Test func aPlaceThatWasReusedDoesNotMeetTheCondition() throws {
+    let store = try world.open("store", StoreOptions(byteBudget: 2 << 20))
+    let key = key
+    try store.put(noise(50_000), for: key)
+    try store.put(noise(30_000, 2), for: "in the next segment")
+    let place = try #require(store.probe.location(of: key))
+    let old = digest(noise(50_000))
+    let hasPlace = Guarded(false)
+    beforeTheNextRecord { [world] in
+      _ = try? store.remove(key)
+      for _ in 0..<20 {
+        world.background.run()
+        try? store.put(noise(50_000, 3), for: key)
+        if store.probe.location(of: key) == place { return hasPlace.withLock { $0 = true } }
+        _ = try? store.remove(key)
+      }
+    }
+    #expect(try !store.put(noise(500, 4), for: key, if: .digest(old)))
+    #expect(hasPlace.withLock { $0 }, "the place was not reused")
+    #expect(store["a"] == noise(50_000, 3))
+    try store.close()
+  }
+
   @Test func oneOfManyThreadsPutsAnAbsentEntry() async throws {
     let store = try world.open("store", StoreOptions(byteBudget: 64 << 20))
     let wins = await withTaskGroup(of: [Int].self) { group in
