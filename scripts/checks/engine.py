@@ -37,7 +37,7 @@ CODE_CASE = re.compile(r"\bcase\s+-?(\d+)[^:\n]*:")
 STANDARD = frozenset(
     "append contains count description drop dropFirst dropLast element enumerated filter find first flatMap forEach index "
     "insert isEmpty keys last load map max merge min next prefix reduce remove removeAll removeFirst removeLast replace "
-    "reversed sort sorted split store suffix update values write zip".split())
+    "resume reversed sort sorted split store suffix update values write zip".split())
 HIGHEST_WITH_POINTERS = 4  # The number of a floor.
 # The view of bytes for the length of a call is allowed on each floor.
 POINTER = re.compile(r"\b(?!UnsafeRawBufferPointer\b)(?:Unsafe\w*|Opaque)Pointer\b")

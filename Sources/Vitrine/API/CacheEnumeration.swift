@@ -48,4 +48,13 @@ extension CacheStore {
     if core.basics.gate.isClosed { throw .closed }
     return core.reads.walk.keysByRecency()
   }
+
+  /// Returns every unexpired blob with this digest, as the entry of the record that carries its bytes. There is more
+  /// than one only if digests collide. Costs one lookup and the read of a head for each candidate, and no payload.
+  /// Thread-safe. Throws `closed`.
+  public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
+    let core = core
+    if core.basics.gate.isClosed { throw .closed }
+    return core.reads.walk.entries(digest: digest)
+  }
 }

@@ -34,7 +34,14 @@ public enum CacheEvent: Sendable, Equatable {
   /// The importance of an event, by the levels of swift-log; those of OSLog have the same names but for `warning`
   /// (`default`).
   public enum Level: String, Sendable, Hashable {
-    case debug, info, warning, error
+    /// For the search of faults.
+    case debug
+    /// Ordinary work.
+    case info
+    /// Lost entries, or an opening after a crash; the store goes on.
+    case warning
+    /// The end of writing.
+    case error
   }
 
   /// The level at which a log notes the event.
@@ -83,6 +90,7 @@ public struct CacheEvents: AsyncSequence, Sendable {
     feed.add(continuation, lost)
   }
 
+  /// Begins the iteration. One task iterates.
   public func makeAsyncIterator() -> AsyncIterator { stream.makeAsyncIterator() }
 
   /// Number of events that were lost because the sequence was full.

@@ -49,7 +49,6 @@ public final class CacheStore: Sendable {
   }
 
   // MARK: Opening and closing
-
   /// Opens the store in the folder `path`, and creates the store if there is none.
   ///
   /// Reads the index and the end of the log, no payloads. Takes milliseconds, plus about 200 ns for each change since
@@ -65,20 +64,16 @@ public final class CacheStore: Sendable {
   package static func open(
     at path: String, options: StoreOptions, environment: Environment
   ) throws(StoreError) -> CacheStore {
+    var options = options
     do throws(StoreError) {
       let core = try StoreCore.open(at: path, options: options, environment: environment)
       return CacheStore(path: path, options: options, core: core)
     } catch {
       guard case .locked = error, options.whenLocked == .openReadOnly, !options.isReadOnly else { throw error }
-      var options = options
-      options.isReadOnly = true
-      let core = try StoreCore.open(at: path, options: options, environment: environment)
-      return CacheStore(path: path, options: options, core: core)
     }
+    options.isReadOnly = true
+    return try open(at: path, options: options, environment: environment)
   }
-
-  /// Whether this is a read-only opening, by ``StoreOptions/isReadOnly`` or by ``StoreOptions/whenLocked``.
-  public var isReadOnly: Bool { options.isReadOnly }
 
   /// Makes all changes durable, writes a checkpoint and closes the store.
   ///
@@ -166,32 +161,6 @@ public final class CacheStore: Sendable {
     return false
   }
 
-  /// Returns a copy of an entry's bytes, or nil on a miss. Costs a get and a copy.
-  public func bytes(_ url: String, style: Style = .original, source: Source? = nil) -> [UInt8]? {
-    get(url, style: style, source: source) { span in span.withUnsafeBytes { Array($0) } }
-  }
-
-  /// Returns a copy of the bytes of a key's entry, or nil on a miss. Costs a get and a copy.
-  public func bytes(_ key: CacheKey, source: Source? = nil) -> [UInt8]? {
-    get(key, source: source) { span in span.withUnsafeBytes { Array($0) } }
-  }
-
-  /// Returns a copy of a part of a value, or nil on a miss. The range is cut at the ends of the value.
-  ///
-  /// For seeking in large values, and for HTTP ranges. Of a value above 1 MiB that was not read since opening, only the
-  /// pieces of 256 KiB with bytes of the range are read and checked. A value that is stored compressed is decompressed
-  /// from its start to the end of the range, in at most 8 MiB of memory besides the result; if its first read finds less
-  /// than 1 MiB of compressed bytes, to its end. Counts as a use. Costs a get and a copy otherwise. Thread-safe.
-  public func bytes(_ key: CacheKey, range: Range<Int>, source: Source? = nil) -> [UInt8]? {
-    let part = key.url.withUnsafeBytes { url in
-      read { $0.reads.ranges.read(range, of: url, key.style, source: source) }
-    }
-    if let part { return part }
-    return get(key, source: source) { span in
-      span.withUnsafeBytes { Array($0[range.clamped(to: 0..<$0.count)]) }
-    }
-  }
-
   /// Looks up many keys, and overlaps their memory accesses. On large stores this takes less time for each key than
   /// `get(_:style:source:_:)`; `cachectl bench` measures both. Calls `body` once for each key, in order, with nil on a
   /// miss. `sources[i]` is the source that the entry of `keys[i]` must be made from; if it is nil or `sources` is
@@ -222,15 +191,6 @@ public final class CacheStore: Sendable {
   /// Whether there is an unexpired entry of a whole key.
   public func contains(_ key: CacheKey, source: Source? = nil) -> Bool {
     key.url.withUnsafeBytes { url in read { $0.reads.reader.contains(url, key.style, source: source) } }
-  }
-
-  /// Returns every unexpired blob with this digest, as the entry of the record that carries its bytes. There is more
-  /// than one only if digests collide. Costs one lookup and the read of a head for each candidate, and no payload.
-  /// Thread-safe. Throws `closed`.
-  public func entries(digest: Digest) throws(StoreError) -> [EntryInfo] {
-    let core = core
-    if core.basics.gate.isClosed { throw .closed }
-    return core.reads.walk.entries(digest: digest)
   }
 
   // MARK: Changing

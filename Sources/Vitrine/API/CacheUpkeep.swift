@@ -1,5 +1,8 @@
 // The calls that concern the whole store.
 extension CacheStore {
+  /// Whether this is a read-only opening, by ``StoreOptions/isReadOnly`` or by ``StoreOptions/whenLocked``.
+  public var isReadOnly: Bool { options.isReadOnly }
+
   /// Moves a read-only store forward to the writer's present state. Returns whether there was any change; false for a
   /// store open for writing, which is always up to date.
   ///
@@ -30,7 +33,7 @@ extension CacheStore {
   public func flush(_ key: CacheKey) throws(StoreError) -> Bool {
     try change { core throws(StoreError) in
       try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
-        try core.writes.flusher.flush(url, key.style)
+        try core.upkeep.flusher.flush(url, key.style)
       }
     }
   }

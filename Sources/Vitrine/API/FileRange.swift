@@ -24,7 +24,7 @@ extension CacheStore {
     let url = key.url.span.bytes
     let borrow = acquire(url, key.style, source)
     guard borrow.isFound else { return nil }
-    let file = owner(of: borrow).reads.reader.file(of: borrow)
+    let file = owner(of: borrow).checkpoints.payloads.file(of: borrow)
     let result: Result<R, E>?
     if let file, let descriptor = file.file.systemDescriptor {
       do throws(E) {
@@ -55,7 +55,9 @@ extension CacheStore {
       guard borrow.isFound else { return false }
       let copied = Result<Void, SystemError> { () throws(SystemError) in
         let target = try ExportedFile(path)
-        if let (file, offset) = owner(of: borrow).reads.reader.file(of: borrow), let source = file.systemDescriptor {
+        if let (file, offset) = owner(of: borrow).checkpoints.payloads.file(of: borrow),
+          let source = file.systemDescriptor
+        {
           try target.copy(source, offset..<offset + borrow.count)
         } else {
           try target.write(borrow.bytes)

@@ -349,7 +349,8 @@ final class Checkpointer: StorePart {
   /// Writes a frame of changes to segments and then calls `then`. If the log has no room, a checkpoint comes first.
   /// Does nothing if there are no changes. `reason`: why the entries are gone that the changes remove.
   func recordForSure(
-    _ upkeep: borrowing UpkeepLock.Held, because reason: CacheEvent.RemovalReason = .removed, _ changes: (borrowing CommitLock.Held) -> [Change],
+    _ upkeep: borrowing UpkeepLock.Held, because reason: CacheEvent.RemovalReason = .removed,
+    _ changes: (borrowing CommitLock.Held) -> [Change],
     then: (borrowing CommitLock.Held) -> Void = { _ in }
   ) throws(StoreError) {
     while true {

@@ -7,6 +7,7 @@ struct UpkeepParts {
   let logEraser: LogEraser
   let fullCompaction: FullCompaction
   let maintainer: Maintainer
+  let flusher: EntryFlusher
   let reporter: Reporter
   let verifier: Verifier
 
@@ -27,6 +28,8 @@ struct UpkeepParts {
       reclaimer: space.reclaimer, roomRelease: space.roomRelease, supply: writes.supply, leftovers: leftovers,
       logEraser: logEraser)
     maintainer = Maintainer(context, basics, checkpoints, space, reads, writes, budgets: budgets, leftovers: leftovers)
+    flusher = EntryFlusher(
+      context, gate: basics.gate, syncer: basics.syncer, payloads: checkpoints.payloads, reader: reads.reader)
     reporter = Reporter(context, gate: basics.gate, meters: basics.meters, expirer: space.expirer)
     verifier = Verifier(context, gate: basics.gate, checker: checkpoints.checker, payloads: checkpoints.payloads)
   }

@@ -12,7 +12,6 @@ struct WriteParts {
   let metadata: MetadataChanger
   let remover: Remover
   let forgetter: Forgetter
-  let flusher: EntryFlusher
 
   init(
     _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
@@ -51,7 +50,5 @@ struct WriteParts {
     remover = Remover(context, basics, checkpoints, reads, committer: committer, bodies: bodies)
     forgetter = Forgetter(
       context, gate: basics.gate, checker: checkpoints.checker, committer: committer, walk: reads.walk)
-    flusher = EntryFlusher(
-      context, gate: basics.gate, syncer: basics.syncer, payloads: checkpoints.payloads, reader: reads.reader)
   }
 }

@@ -31,6 +31,15 @@ final class PayloadFinder: StorePart {
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 
+  /// Opens the file in which borrowed bytes lie, for reading only. Returns nil if they are a copy, or if the file cannot
+  /// be opened now. The segment is pinned by the borrow, so its file still has its name.
+  func file(of borrow: Borrow) -> (file: any File, offset: Int)? {
+    guard !borrow.isCopied, let segment = catalog.segments.segment(catalog.segments.slot(of: borrow.pin)),
+      let offset = borrow.count == 0 ? 0 : segment.storage?.fileOffset(of: borrow.bytes)
+    else { return nil }
+    return (try? folders.segments.openFile(segment.fileName, .readOnly)).map { ($0, offset) }
+  }
+
   /// Finds and pins the record that carries a reference's payload, by digest and by the number of the payload's first
   /// record. `checks` is true if records must be checked through their files; this is not necessary for a key whose
   /// payload was checked before. Throws if no record was found and a file cannot be opened now: the payload may be in

@@ -130,7 +130,7 @@ private struct StoredPayload {
     }
     guard result.count == range.count, outcome != .failed else { return nil }
     if !checksAll { return result }
-    guard done == header.logicalByteCount, let whole = digest.take(), whole.finish() == header.digest else { return nil }
-    return result
+    guard done == header.logicalByteCount, let whole = digest.take() else { return nil }
+    return whole.finish() == header.digest ? result : nil
   }
 }

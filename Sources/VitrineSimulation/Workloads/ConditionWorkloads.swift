@@ -10,25 +10,25 @@ enum ConditionWorkloads {
       let bytes = numbers.bytes(numbers.size() / 2, number)
       switch numbers.below(8) {
       case 0: try store.remove(name, synced: numbers.chance(50))
-      case 1: try store.flush(name)
-      case 2 where numbers.chance(40): try store.suspendAndResume()
-      case 3: try store.put(name, bytes, if: .present, synced: numbers.chance(50))
-      case 4, 5: try store.put(name, bytes, if: .absent, synced: numbers.chance(50))
+      case 1: try flush(name, of: store)
+      case 2 where numbers.chance(40): try suspendAndResume(store)
+      case 3: try put(name, bytes, in: store, if: .present, synced: numbers.chance(50))
+      case 4, 5: try put(name, bytes, in: store, if: .absent, synced: numbers.chance(50))
       case 6:
         let known = store.store.bytes(CacheKey(name)) ?? bytes
-        try store.put(
-          name, bytes, if: .digest(known.withUnsafeBytes { Digest(of: $0) }), synced: numbers.chance(50))
+        try put(
+          name, bytes, in: store, if: .digest(known.withUnsafeBytes { Digest(of: $0) }), synced: numbers.chance(50))
       default: try store.put(name, bytes, synced: numbers.chance(30))
       }
       if numbers.chance(12) { store.upkeep() }
     }
   }
-}
 
-extension RecordedStore {
   /// Stores an entry if the key's entry meets a condition. Throws the store's errors, and ``Unexpected`` if the store
   /// decides otherwise than the entry demands.
-  func put(_ name: String, _ bytes: [UInt8], if condition: PutCondition, synced: Bool) throws {
+  private static func put(
+    _ name: String, _ bytes: [UInt8], in recorded: RecordedStore, if condition: PutCondition, synced: Bool
+  ) throws {
     let key = CacheKey(name)
     let options = PutOptions(durability: synced ? .synced : .buffered)
     func isMet(_ store: CacheStore) -> Bool {
@@ -42,34 +42,35 @@ extension RecordedStore {
     func attempted(_ store: CacheStore) throws -> [History.Change] {
       let isMet = isMet(store)
       guard try store.put(bytes, for: key, if: condition, options: options) == isMet else {
-        throw Unexpected(text: "a put of \(name) if \(condition) is decided against the entry")
+        throw RecordedStore.Unexpected(text: "a put of \(name) if \(condition) is decided against the entry")
       }
       return isMet ? [.put(key, Content(bytes, options))] : []
     }
-    if isMet(store) {
-      try change([.put(key, Content(bytes, options))], synced: synced, again: attempted) { _ = try attempted($0) }
+    if isMet(recorded.store) {
+      let change = History.Change.put(key, Content(bytes, options))
+      try recorded.change([change], synced: synced, again: attempted) { _ = try attempted($0) }
     } else {
-      try attempt { _ = try attempted(store) }
+      try recorded.attempt { _ = try attempted(recorded.store) }
     }
   }
 
   /// Makes one key durable. Throws the store's errors.
-  func flush(_ name: String) throws {
+  private static func flush(_ name: String, of recorded: RecordedStore) throws {
     let key = CacheKey(name)
-    guard let content = Inspection.content(store, key) else {
-      return try attempt { _ = try store.flush(key) }
+    guard let content = Inspection.content(recorded.store, key) else {
+      return try recorded.attempt { _ = try recorded.store.flush(key) }
     }
     // To the history, a synced change that leaves the content as it is.
-    try change([.put(key, content)], synced: true) { _ = try $0.flush(key) }
+    try recorded.change([.put(key, content)], synced: true) { _ = try $0.flush(key) }
   }
 
   /// Suspends the store and resumes it, unless faults are injected: a failed store stays as it is.
-  func suspendAndResume() throws {
-    if isTolerant { return }
-    try history.flush {
-      try store.suspend()
+  private static func suspendAndResume(_ recorded: RecordedStore) throws {
+    if recorded.isTolerant { return }
+    try recorded.history.flush {
+      try recorded.store.suspend()
       return true
     }
-    try store.resume()
+    try recorded.store.resume()
   }
 }

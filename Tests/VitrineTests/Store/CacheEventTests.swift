@@ -69,10 +69,11 @@ import Testing
     #expect(got.filter { if case .removed(_, .evicted) = $0 { true } else { false } }.count == 3)
     #expect(got.contains(.removed("0", .evicted)))
     let pressures = got.filter { if case .pressure = $0 { true } else { false } }
-    #expect(pressures == [
-      .pressure(evictedEntryCount: 1, evictedByteCount: pressure(got, 0)),
-      .pressure(evictedEntryCount: 2, evictedByteCount: pressure(got, 1)),
-    ])
+    #expect(
+      pressures == [
+        .pressure(evictedEntryCount: 1, evictedByteCount: pressure(got, 0)),
+        .pressure(evictedEntryCount: 2, evictedByteCount: pressure(got, 1)),
+      ])
   }
 
   private func pressure(_ events: [CacheEvent], _ index: Int) -> Int {
