@@ -91,6 +91,7 @@ engine: ## Build the engine and the tool, with none of the libraries for picture
 test: setup lint tidy ## Check the style and the rules, build, run all tests
 	@{ scripts/setup --python && scripts/similarity --setup; } || echo 'test: no Pillow, so nothing is compared with it'
 	@$(SWIFT_BUILD) --build-tests --scratch-path '$(BUILD)'
+	@scripts/api --check --build='$(BUILD)'
 	@scripts/test --skip-build --scratch-path '$(BUILD)'
 
 similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs Pillow

@@ -15,7 +15,7 @@ extension CacheStore {
   }
 
   /// Returns a copy of an entry's bytes, or nil on a miss. Costs a get and a copy; `blob(_:style:source:)` with
-  /// `Blob.dataWithoutCopying()` needs no copy.
+  /// `Blob.unsafeDataWithoutCopying()` needs no copy.
   public func data(_ url: String, style: Style = .original, source: Source? = nil) -> Data? {
     get(url, style: style, source: source) { span in span.withUnsafeBytes { Data($0) } }
   }
@@ -55,7 +55,7 @@ extension Blob {
   /// The `Data` is for reading. Foundation changes a `Data` in place if nothing else references its memory, but the
   /// memory of the Blob is mapped read-only: such a change ends the process by SIGSEGV. Use ``data`` for a `Data` to
   /// change.
-  public func dataWithoutCopying() -> Data {
+  public func unsafeDataWithoutCopying() -> Data {
     withBytes { span in
       span.withUnsafeBytes { bytes in
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return Data() }

@@ -11,7 +11,8 @@ extension StoreOptions: Codable {
   private enum Key: String, CodingKey {
     case byteBudget, entryBudget, minimumFreeBytes, durability, segmentByteCount, compressionLevel
     case maximumAgeMilliseconds, maximumIdleMilliseconds, policy, verification, reads, isReadOnly, notesUses
-    case createsIfMissing, waitForLockMilliseconds, whenUnusable, maximumStylesPerURL, styleBudgets, recreatesIfRemoved
+    case createsIfMissing, waitForLockMilliseconds, whenLocked, whenUnusable, maximumStylesPerURL, styleBudgets
+    case recreatesIfRemoved
   }
 
   /// Decodes options. Throws `DecodingError` for a value of another type, an unknown word, and a number out of range.
@@ -33,6 +34,7 @@ extension StoreOptions: Codable {
     notesUses = try values.decodeIfPresent(Bool.self, forKey: .notesUses) ?? notesUses
     createsIfMissing = try values.decodeIfPresent(Bool.self, forKey: .createsIfMissing) ?? createsIfMissing
     waitForLockMilliseconds = try values.number(.waitForLockMilliseconds, 0...Int.max) ?? waitForLockMilliseconds
+    whenLocked = try values.decodeIfPresent(LockedStorePolicy.self, forKey: .whenLocked) ?? whenLocked
     whenUnusable = try values.decodeIfPresent(UnusableStorePolicy.self, forKey: .whenUnusable) ?? whenUnusable
     maximumStylesPerURL = try values.number(.maximumStylesPerURL, 1...Int.max)
     styleBudgets = try StoreOptions.budgets(values, .styleBudgets)
@@ -72,6 +74,7 @@ extension StoreOptions: Codable {
     try values.encode(notesUses, forKey: .notesUses)
     try values.encode(createsIfMissing, forKey: .createsIfMissing)
     try values.encode(waitForLockMilliseconds, forKey: .waitForLockMilliseconds)
+    try values.encode(whenLocked, forKey: .whenLocked)
     try values.encode(whenUnusable, forKey: .whenUnusable)
     try values.encodeIfPresent(maximumStylesPerURL, forKey: .maximumStylesPerURL)
     try values.encodeIfPresent(

@@ -30,6 +30,7 @@ private let verifications = Words<Verification>(pairs: [
   ("firstRead", .firstRead), ("always", .always), ("never", .never),
 ])
 private let readModes = Words<ReadMode>(pairs: [("mapped", .mapped), ("copied", .copied)])
+private let locked = Words<LockedStorePolicy>(pairs: [("fail", .fail), ("openReadOnly", .openReadOnly)])
 private let unusable = Words<UnusableStorePolicy>(pairs: [("fail", .fail), ("recreate", .recreate)])
 
 /// Coded as `buffered` or `synced`.
@@ -62,6 +63,14 @@ extension ReadMode: Codable {
   public init(from decoder: any Decoder) throws { self = try readModes.decode(decoder) }
   /// Encodes the word.
   public func encode(to encoder: any Encoder) throws { try readModes.encode(self, encoder) }
+}
+
+/// Coded as `fail` or `openReadOnly`.
+extension LockedStorePolicy: Codable {
+  /// Decodes the word. Throws `DecodingError` for another one.
+  public init(from decoder: any Decoder) throws { self = try locked.decode(decoder) }
+  /// Encodes the word.
+  public func encode(to encoder: any Encoder) throws { try locked.encode(self, encoder) }
 }
 
 /// Coded as `fail` or `recreate`.

@@ -16,7 +16,7 @@ import VitrineURLCache
 private func foundation(store: CacheStore, url: URL, jpeg: Data) throws {
   try store.put(jpeg, for: url, options: PutOptions(expiresAfter: .seconds(3600)))
   let copy = store.data(url)  // the same as store[url]
-  let mapped = store.blob(url)?.dataWithoutCopying()  // for reading only: it lies in the mapped file
+  let mapped = store.blob(url)?.unsafeDataWithoutCopying()  // for reading only: it lies in the mapped file
   for entry in store.entries(prefix: "https://example.org/") { print(entry.key.urlText, entry.lastUsed ?? "never") }
   let options = try JSONDecoder().decode(StoreOptions.self, from: Data(#"{"byteBudget": 104857600}"#.utf8))
   let json = try store.statistics().json(isPretty: true)

@@ -21,13 +21,14 @@ import VitrineFoundation
       byteBudget: 5 << 20, entryBudget: 100, minimumFreeBytes: 7, durability: .synced, segmentByteCount: 128 << 10,
       compressionLevel: 3, maximumAgeMilliseconds: 60_000, maximumIdleMilliseconds: 0, policy: .sieve,
       verification: .always, reads: .copied, isReadOnly: true, notesUses: false, createsIfMissing: false,
-      waitForLockMilliseconds: 20, whenUnusable: .recreate, maximumStylesPerURL: 4,
+      waitForLockMilliseconds: 20, whenLocked: .openReadOnly, whenUnusable: .recreate, maximumStylesPerURL: 4,
       styleBudgets: [square: StyleBudget(count: 9), .original: StyleBudget(byteCount: 10)], recreatesIfRemoved: true)
     let encoded = try object(all)
-    #expect(encoded.count == 19)
+    #expect(encoded.count == 20)
     let decoded = try JSONDecoder().decode(StoreOptions.self, from: JSONEncoder().encode(all))
     #expect(try object(decoded) == encoded)
     #expect(decoded.styleBudgets == all.styleBudgets && decoded.policy == .sieve && decoded.reads == .copied)
+    #expect(decoded.whenLocked == .openReadOnly)
   }
 
   @Test func keysOfOptionsAreStable() throws {
@@ -35,7 +36,7 @@ import VitrineFoundation
     #expect(
       keys?.sorted() == [
         "byteBudget", "createsIfMissing", "durability", "isReadOnly", "notesUses", "reads", "recreatesIfRemoved",
-        "verification", "waitForLockMilliseconds", "whenUnusable",
+        "verification", "waitForLockMilliseconds", "whenLocked", "whenUnusable",
       ])
   }
 
@@ -52,6 +53,7 @@ import VitrineFoundation
     #"{"compressionLevel": 20}"#, #"{"maximumAgeMilliseconds": -1}"#, #"{"maximumIdleMilliseconds": -1}"#,
     #"{"maximumAgeMilliseconds": 9223372036854775808}"#, #"{"policy": "LRU"}"#, #"{"verification": ""}"#,
     #"{"reads": "slow"}"#, #"{"isReadOnly": 2}"#, #"{"waitForLockMilliseconds": -1}"#, #"{"whenUnusable": "cry"}"#,
+    #"{"whenLocked": true}"#,
     #"{"maximumStylesPerURL": 0}"#, #"{"styleBudgets": {"a b": {"count": 1}}}"#, #"{"styleBudgets": {"a": {}}}"#,
     #"{"styleBudgets": {"a": {"count": 0}}}"#, #"{"styleBudgets": {"a": {"byteCount": 0}}}"#,
     #"{"styleBudgets": {"a": {"count": 4294967296}}}"#, #"{"styleBudgets": []}"#, "[]", "7", "",

@@ -42,18 +42,18 @@ import VitrineFoundation
     #expect(throws: StoreError.self) { try CacheStore.open(at: URL(string: "https://example.org/")!) }
   }
 
-  @Test func dataWithoutCopyingReadsTheMemoryOfTheBlob() throws {
+  @Test func unsafeDataWithoutCopyingReadsTheMemoryOfTheBlob() throws {
     let store = try folder.open(StoreOptions(byteBudget: 4 << 20, compressionLevel: 0))
     try store.put(Data(repeating: 5, count: 5000), for: "a")
     let blob = try #require(store.blob("a"))
-    let data = blob.dataWithoutCopying()
+    let data = blob.unsafeDataWithoutCopying()
     let start = blob.withBytes { span in span.withUnsafeBytes { $0.baseAddress } }
     #expect(data.withUnsafeBytes { $0.baseAddress } == start)
     #expect(blob.data.withUnsafeBytes { $0.baseAddress } != start)
     #expect(data == blob.data)
   }
 
-  @Test func dataWithoutCopyingOutlivesTheBlobAndTheStore() throws {
+  @Test func unsafeDataWithoutCopyingOutlivesTheBlobAndTheStore() throws {
     let expected = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
     let data: Data
     weak var released: Blob?
@@ -62,7 +62,7 @@ import VitrineFoundation
       try store.put(expected, for: "a")
       let blob = try #require(store.blob("a"))
       released = blob
-      data = blob.dataWithoutCopying()
+      data = blob.unsafeDataWithoutCopying()
       try store.removeAll()
       try store.close()
     }
@@ -77,7 +77,7 @@ import VitrineFoundation
     do {
       let blob = try #require(store.blob("a"))
       released = blob
-      let copies = (0..<3).map { _ in blob.dataWithoutCopying() }
+      let copies = (0..<3).map { _ in blob.unsafeDataWithoutCopying() }
       #expect(copies.allSatisfy { $0.count == 5000 })
     }
     #expect(released == nil)
@@ -87,7 +87,7 @@ import VitrineFoundation
     let store = try folder.open()
     try store.put(Data(), for: "a")
     let blob = try #require(store.blob("a"))
-    #expect(blob.data.isEmpty && blob.dataWithoutCopying().isEmpty)
+    #expect(blob.data.isEmpty && blob.unsafeDataWithoutCopying().isEmpty)
   }
 
   @Test func asyncCallsTakeAndReturnData() async throws {
