@@ -19,6 +19,9 @@ extension Date {
 extension Duration {
   /// Milliseconds, rounded up, so that a positive duration does not become zero.
   package var milliseconds: Int64 {
+    // The components of a longer duration do not fit into their types.
+    if self >= .milliseconds(Int64.max) { return .max }
+    if self <= .milliseconds(Int64.min) { return .min }
     let (seconds, attoseconds) = components
     let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
     let part = (attoseconds + (attoseconds > 0 ? 999_999_999_999_999 : 0)) / 1_000_000_000_000_000

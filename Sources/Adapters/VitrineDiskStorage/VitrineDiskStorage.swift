@@ -18,6 +18,8 @@ public final class VitrineDiskStorage: Sendable {
   /// The size in bytes above which ``removeSizeExceededValues()`` removes values; 0 for no limit.
   public let sizeLimit: Int
   private let now: @Sendable () -> Date
+  /// Number of changes of expiries and values. The lock is held during a change, so that no extension meets a newer value.
+  private let changing = Guarded(0)
 
   /// Opens the storage in a folder, and creates it if there is none.
   ///
@@ -65,11 +67,14 @@ public final class VitrineDiskStorage: Sendable {
     let expiration = expiration ?? self.expiration
     let now = now()
     let expires = expiration.expiration(from: now)
-    if let expires, expires <= now { return }
-    try cacheStore.put(
-      value, for: key,
-      options: PutOptions(
-        metadata: CacheTime(from: now, to: expires).bytes, expirationMilliseconds: expires?.milliseconds))
+    // Also true for a date that is not a number.
+    if let expires, !(expires > now) { return }
+    let options = PutOptions(
+      metadata: CacheTime(from: now, to: expires).bytes, expirationMilliseconds: expires?.milliseconds)
+    try changing.withLock { count throws(StoreError) in
+      count += 1
+      try cacheStore.put(value, for: key, options: options)
+    }
   }
 
   /// Returns a copy of a value, or nil if there is none or it has expired. Extends its expiry as `extending` says.
@@ -82,7 +87,14 @@ public final class VitrineDiskStorage: Sendable {
     // A Blob has the expiry and the metadata of the very value.
     guard let blob = cacheStore.blob(key) else { return nil }
     let data = blob.data
-    try? extend(key, blob.expiration, CacheTime(blob.metadata), extending)
+    try? changing.withLock { count throws(StoreError) in
+      // A value that was stored meanwhile has an expiry of its own.
+      guard case .found(let entry) = cacheStore.lookup(key), entry.digest == blob.digest,
+        entry.writtenMilliseconds == blob.writtenMilliseconds
+      else { return }
+      count += 1
+      try extend(key, blob.expiration, CacheTime(blob.metadata), extending)
+    }
     return data
   }
 

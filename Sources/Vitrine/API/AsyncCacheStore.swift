@@ -211,9 +211,9 @@ public struct AsyncCacheStore: Sendable {
     if store.options.recreatesIfRemoved { return try await run(body) }
     let result: Result<R, StoreError> = await BlockingPool.shared.run { finish in
       do throws(StoreError) {
-        let (result, frame) = try store.core.basics.syncer.upToFrame(body)
-        guard let frame else { return finish(.success(result)) }
-        store.core.basics.syncer.acknowledgeSynced(frame) { finish($0.map { result }) }
+        let (result, left) = try Syncer.upToFrame(body)
+        guard let left else { return finish(.success(result)) }
+        left.syncer.acknowledgeSynced(left.sequence) { finish($0.map { result }) }
       } catch {
         finish(.failure(error))
       }

@@ -8,8 +8,8 @@ public enum CacheEvent: Sendable, Equatable {
   case removed(CacheKey?, RemovalReason)
   /// All entries were removed by one call.
   case removedAll
-  /// The budget, or the free space of the disk, made the store evict. Comes at most once a minute, with the sums since the
-  /// last one.
+  /// A budget, the free space of the disk, or a trim made the store evict. Comes at most once a minute, with the sums
+  /// since the last one.
   case pressure(evictedEntryCount: Int, evictedByteCount: Int)
   /// A write or a sync has failed, also in the background: the store refuses all further changes.
   case failed(StoreError)

@@ -86,9 +86,9 @@ public final class CacheStore: Sendable {
   /// closed in any case.
   public func close() throws(StoreError) {
     try succeeding.withLock { standing throws(StoreError) in
-      standing = .closed
-      defer { core.context.events.finish() }
+      defer { (standing, _) = (.closed, core.context.events.finish()) }
       try core.upkeep.closer.close()
+      try standing.requireDurable()
     }
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
   }

@@ -27,11 +27,11 @@ extension CacheStore {
   ///
   /// Waits for the disk. Syncs the segment of the key's record, the one of its payload if that is another, and the log.
   /// Other buffered changes in these files become durable too; the rest of the store stays as it is, so this costs less
-  /// than ``flush()`` in a store with many changes. Concurrent calls share syncs. Throws the errors of every change
-  /// (``CacheStore``).
+  /// than ``flush()`` in a store with many changes. Concurrent calls share syncs. Throws the errors of ``flush()``, and
+  /// `system` if the entry cannot be read now.
   @discardableResult
   public func flush(_ key: CacheKey) throws(StoreError) -> Bool {
-    try change { core throws(StoreError) in
+    try promise { core throws(StoreError) in
       try key.url.span.bytes.withUnsafeBytes { url throws(StoreError) in
         try core.upkeep.flusher.flush(url, key.style)
       }

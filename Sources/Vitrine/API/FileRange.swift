@@ -27,11 +27,13 @@ extension CacheStore {
     let file = owner(of: borrow).checkpoints.payloads.file(of: borrow)
     let result: Result<R, E>?
     if let file, let descriptor = file.file.systemDescriptor {
-      do throws(E) {
-        result = .success(
-          try body(FileRange(descriptor: descriptor, offset: file.offset, byteCount: borrow.count)))
-      } catch {
-        result = .failure(error)
+      result = withExtendedLifetime(file.file) {
+        do throws(E) {
+          return .success(
+            try body(FileRange(descriptor: descriptor, offset: file.offset, byteCount: borrow.count)))
+        } catch {
+          return .failure(error)
+        }
       }
     } else {
       result = nil
@@ -53,19 +55,20 @@ extension CacheStore {
       let url = key.url.span.bytes
       let borrow = acquireUncounted(url, key.style, nil)
       guard borrow.isFound else { return false }
-      let copied = Result<Void, SystemError> { () throws(SystemError) in
+      let copied = Result<ExportedFile, SystemError> { () throws(SystemError) in
         let target = try ExportedFile(path)
-        if let (file, offset) = owner(of: borrow).checkpoints.payloads.file(of: borrow),
-          let source = file.systemDescriptor
-        {
-          try target.copy(source, offset..<offset + borrow.count)
+        let file = owner(of: borrow).checkpoints.payloads.file(of: borrow)
+        if let file, let source = file.file.systemDescriptor {
+          try target.copy(source, file.offset..<file.offset + borrow.count)
+          withExtendedLifetime(file.file) {}
         } else {
           try target.write(borrow.bytes)
         }
-        try target.finish()
+        return target
       }
+      // Only now is it known whether the bytes were right.
       guard release(borrow) else { return false }
-      try copied.get()
+      try copied.get().finish()
       return true
     } catch {
       throw .system(error)

@@ -6,7 +6,7 @@ extension CacheStore {
   /// backup. `name` is one component of a path, such as `com.example.pictures`.
   ///
   /// While the process has the store open, another opening of the same name returns the same object, and ignores its
-  /// options; so closing it closes it for all. The opening waits at least a second for the lock, and recreates the store
+  /// options; so closing or suspending it does that for all. The opening waits at least a second for the lock, and recreates the store
   /// if its folder is deleted (``StoreOptions/recreatesIfRemoved``). Throws `invalidArgument` for a name with a slash or a
   /// zero byte, an empty name, `.` and `..`, and if the user has no home folder; also the errors of
   /// ``open(at:options:)``. Takes as long as an opening, and other openings by name wait meanwhile. Thread-safe.
@@ -19,8 +19,10 @@ extension CacheStore {
     // Another object may be closing the store just now.
     options.waitForLockMilliseconds = max(options.waitForLockMilliseconds, 1000)
     let key = "\(options.isReadOnly ? "read" : "write") \(path)"
+    let isReadOnly = options.isReadOnly
     return try NamedStores.shared.withLock { stores throws(StoreError) in
-      if let store = stores.open[key]?.store, !store.isClosed { return store }
+      // A store that was opened read-only because it was locked is no answer to a later opening for writing.
+      if let store = stores.open[key]?.store, !store.isClosed, store.isReadOnly == isReadOnly { return store }
       try makeFolders(parentPath(of: path))
       let store = try open(at: path, options: options)
       stores.open = stores.open.compactMapValues { $0.store.map(NamedStores.Reference.init) }
@@ -40,7 +42,13 @@ extension CacheStore {
     return "\(folder)/\(name)"
   }
 
-  private var isClosed: Bool { succeeding.withLock { $0 == .closed } }
+  /// Whether the store is closed, or belongs to the parent of this process.
+  private var isClosed: Bool {
+    if core.basics.gate.isForkedChild { return true }
+    return succeeding.withLock { standing in
+      if case .closed = standing { true } else { false }
+    }
+  }
 
   /// Makes a folder and its parents as far as they are missing.
   private static func makeFolders(_ path: String) throws(StoreError) {

@@ -1,6 +1,14 @@
 /// Whether a store can be used.
 enum Standing {
-  case open, suspended, closed
+  case open
+  /// The error is that of the suspension, if it could not make all changes durable.
+  case suspended(StoreError?)
+  case closed
+
+  /// Throws the error of a suspension that has failed.
+  func requireDurable() throws(StoreError) {
+    if case .suspended(let error?) = self { throw error }
+  }
 }
 
 // For programs that the system may freeze while they hold a lock. iOS ends a program that is suspended with a locked file
@@ -11,7 +19,7 @@ extension CacheStore {
   /// Meanwhile other openings, also in other processes, may change the store. Gets are misses, ``lookup(_:source:)``
   /// returns `closed`, and changes throw `closed`, as after ``close()``. Running gets finish, and Blobs stay valid.
   /// Unfinished bodies and drawings end as `closed`. Takes as long as a close. Throws the errors of ``close()``; the store
-  /// is suspended in any case. A store that is suspended stays so; a read-only opening holds no lock and ignores the call.
+  /// is suspended in any case, and a close of the suspended store throws the error again. A store that is suspended stays so; a read-only opening holds no lock and ignores the call.
   /// Throws `closed` after ``close()``. Thread-safe.
   public func suspend() throws(StoreError) {
     if isReadOnly { return }
@@ -20,8 +28,14 @@ extension CacheStore {
       case .suspended: return
       case .closed: throw .closed
       case .open:
-        standing = .suspended
-        try core.upkeep.closer.close()
+        do throws(StoreError) {
+          standing = .suspended(nil)
+          try core.upkeep.closer.close()
+          if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
+        } catch {
+          standing = .suspended(error)
+          throw error
+        }
       }
     }
   }
@@ -41,9 +55,9 @@ extension CacheStore {
       case .suspended:
         let former = core
         let next = try reopen(former)
+        former.context.events.move(to: next.context.events, opened: .opened(next.context.opening.lastOpen))
         succession.replace(former, by: next)
         hasSuccessor.store(true, ordering: .releasing)
-        former.context.events.move(to: next.context.events, opened: .opened(next.context.opening.lastOpen))
         standing = .open
         former.upkeep.closer.dropEverything()
       }
@@ -51,7 +65,11 @@ extension CacheStore {
   }
 
   /// Whether the store is suspended.
-  public var isSuspended: Bool { succeeding.withLock { $0 == .suspended } }
+  public var isSuspended: Bool {
+    succeeding.withLock { standing in
+      if case .suspended = standing { true } else { false }
+    }
+  }
 
   private func reopen(_ former: StoreCore) throws(StoreError) -> StoreCore {
     // The whole path, because the process may have changed its working directory.

@@ -16,7 +16,7 @@ final class Syncer: StorePart {
     guard let wal else { throw .readOnly }
     let context = ThreadContext.current
     if context.leavesFrames {
-      context.frameLeft = max(context.frameLeft ?? 0, sequence)
+      context.frameLeft = (max(context.frameLeft?.sequence ?? 0, sequence), self)
       return
     }
     if sequence > 0 {
@@ -60,14 +60,23 @@ final class Syncer: StorePart {
 
   /// Runs a change up to its frame, without the wait of ``acknowledgeSynced(_:)``. Returns the frame that the caller
   /// must wait for, if any. `body` must not call the user's code, which might rely on its own wait.
-  func upToFrame<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> (result: R, frame: UInt64?) {
+  static func upToFrame<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> (result: R, left: LeftFrame?) {
     let context = ThreadContext.current
     context.leavesFrames = true
     defer {
       context.leavesFrames = false
       context.frameLeft = nil
     }
-    return (try body(), context.frameLeft)
+    let result = try body()
+    guard let left = context.frameLeft, let syncer = left.syncer as? Syncer else { return (result, nil) }
+    return (result, LeftFrame(sequence: left.sequence, syncer: syncer))
+  }
+
+  /// A frame that the caller of a change must wait for, in the log that has it. A store that was suspended meanwhile has
+  /// another log.
+  struct LeftFrame {
+    let sequence: UInt64
+    let syncer: Syncer
   }
 
   /// Like ``acknowledgeSynced(_:)``, but returns at once. `end` is called later on a thread of the pool.

@@ -25,8 +25,8 @@ final class ThreadContext {
   let scratch = ByteBuffer(capacity: 32 << 10)
   /// While set, a change on this thread notes the frame to wait for, and does not wait (``Syncer/upToFrame(_:)``).
   var leavesFrames = false
-  /// The newest frame that was not waited for.
-  var frameLeft: UInt64?
+  /// The newest frame that was not waited for, and the owner of its log.
+  var frameLeft: (sequence: UInt64, syncer: AnyObject)?
 
   static var current: ThreadContext {
     if let value = vitrine_thread_value() {

@@ -54,8 +54,13 @@ final class EventFeed: Sendable {
   /// Hands an event to all sequences. Takes no lock of the store, and may be called under any.
   func send(_ event: CacheEvent) {
     guard hasSubscribers else { return }
-    for subscriber in state.withLock({ Array($0.subscribers.values) }) {
-      if case .dropped = subscriber.continuation.yield(event) { subscriber.lost.count.add(1, ordering: .relaxed) }
+    for (number, subscriber) in state.withLock({ $0.subscribers }) {
+      switch subscriber.continuation.yield(event) {
+      case .dropped: subscriber.lost.count.add(1, ordering: .relaxed)
+      // Its task may have ended while it was being added.
+      case .terminated: remove(number)
+      default: break
+      }
     }
   }
 
@@ -105,8 +110,10 @@ final class EventFeed: Sendable {
       return state.subscribers.sorted { $0.key < $1.key }.map(\.value)
     }
     isFollowed.store(false, ordering: .relaxed)
-    for subscriber in moved { successor.add(subscriber.continuation, subscriber.lost) }
-    successor.send(event)
+    for subscriber in moved {
+      if case .dropped = subscriber.continuation.yield(event) { subscriber.lost.count.add(1, ordering: .relaxed) }
+      successor.add(subscriber.continuation, subscriber.lost)
+    }
   }
 
   /// Ends all sequences, because the store is closed.

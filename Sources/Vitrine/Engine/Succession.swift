@@ -125,10 +125,12 @@ extension CacheStore {
 
   /// Runs a call that promises durability for all changes acknowledged before. After a folder was removed, one such
   /// call throws `storeRemoved`, even though another folder has replaced the removed one.
-  func promise(_ body: (StoreCore) throws(StoreError) -> Void) throws(StoreError) {
+  @discardableResult
+  func promise<R>(_ body: (StoreCore) throws(StoreError) -> R) throws(StoreError) -> R {
     let core = core
+    let result: R
     do throws(StoreError) {
-      try body(core)
+      result = try body(core)
     } catch {
       guard error == .storeRemoved else { throw error }
       _ = try successor(of: core)
@@ -136,6 +138,7 @@ extension CacheStore {
       throw .storeRemoved
     }
     if hasLost.exchange(false, ordering: .acquiringAndReleasing) { throw .storeRemoved }
+    return result
   }
 
   /// Returns the error of a body or a drawing whose core refused it. The bytes written so far were removed with the
@@ -195,7 +198,7 @@ extension CacheStore {
   func successor(of core: StoreCore) throws(StoreError) -> StoreCore {
     guard options.recreatesIfRemoved, !options.isReadOnly else { throw .storeRemoved }
     return try succeeding.withLock { standing throws(StoreError) in
-      if standing != .open { throw .closed }
+      guard case .open = standing else { throw .closed }
       let current = self.core
       if current !== core { return current }
       guard core.basics.gate.isRemoved else { throw .storeRemoved }
@@ -204,9 +207,9 @@ extension CacheStore {
       let next = try open(after: core)
       // Before the new core can acknowledge any change.
       hasLost.store(true, ordering: .releasing)
+      core.context.events.move(to: next.context.events, opened: .opened(next.context.opening.lastOpen))
       succession.replace(core, by: next)
       hasSuccessor.store(true, ordering: .releasing)
-      core.context.events.move(to: next.context.events, opened: .opened(next.context.opening.lastOpen))
       core.upkeep.closer.dropEverything()
       return next
     }

@@ -144,13 +144,14 @@ final class WriteGate: StorePart {
     // Read before the log ends: a close that runs meanwhile may release the file, and the mark must not be left out.
     let lockFile = lockFile.withLock { $0 }
     failure.withLock { $0 = $0 ?? error }
-    status.bitwiseOr(Status.failed, ordering: .relaxed)
+    let before = status.bitwiseOr(Status.failed, ordering: .relaxed).oldValue
     wal?.end()
     if let lockFile {
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
     }
-    context.events.send(.failed(.writeFailed(error)))
+    let ends = Status.failed | Status.closed | Status.removed
+    if before & ends == 0 { context.events.send(.failed(.writeFailed(error))) }
     return .writeFailed(error)
   }
 

@@ -21,10 +21,13 @@ final class ExportedFile {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SystemError(code: EINVAL, operation: "create", path: path)
     }
-    self.path = path
-    temporary = "\(path).\(String(UInt32.random(in: 0 ... .max), radix: 16)).partial"
-    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    let temporary = "\(path).\(String(UInt32.random(in: 0 ... .max), radix: 16)).partial"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    // Before the properties are set: the deinitializer must not remove the file of another copy.
     if descriptor < 0 { throw SystemError(code: errno, operation: "create", path: temporary) }
+    self.path = path
+    self.temporary = temporary
+    self.descriptor = descriptor
   }
 
   deinit {

@@ -31,13 +31,18 @@ final class PayloadFinder: StorePart {
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 
-  /// Opens the file in which borrowed bytes lie, for reading only. Returns nil if they are a copy, or if the file cannot
-  /// be opened now. The segment is pinned by the borrow, so its file still has its name.
+  /// Opens the file in which borrowed bytes lie, for reading only. Returns nil if they are a copy, if the file cannot be
+  /// opened now, or if its name belongs to a segment of another store by now: a reader's store may have been recreated.
   func file(of borrow: Borrow) -> (file: any File, offset: Int)? {
     guard !borrow.isCopied, let segment = catalog.segments.segment(catalog.segments.slot(of: borrow.pin)),
       let offset = borrow.count == 0 ? 0 : segment.storage?.fileOffset(of: borrow.bytes)
     else { return nil }
-    return (try? folders.segments.openFile(segment.fileName, .readOnly)).map { ($0, offset) }
+    guard let file = try? folders.segments.openFile(segment.fileName, .readOnly),
+      let bytes = try? file.read(0..<SegmentHeader.byteCount),
+      let header = bytes.withUnsafeBytes({ SegmentHeader($0) }), header.segment == segment.id,
+      header.store == catalog.segments.store
+    else { return nil }
+    return (file, offset)
   }
 
   /// Finds and pins the record that carries a reference's payload, by digest and by the number of the payload's first

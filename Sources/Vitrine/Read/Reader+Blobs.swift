@@ -54,6 +54,25 @@ extension Reader {
   }
 }
 
+extension Reader {
+  /// Finds a key's entry for a change that depends on it, and checks it as a first read does. Returns the ended borrow,
+  /// or nil if there is no valid entry. Throws `closed`, and `system` if the entry's file cannot be opened now.
+  func borrowForChange(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) throws(StoreError) -> Borrow? {
+    let borrow = borrow(url, style, hash, counts: false)
+    switch borrow.outcome {
+    case .closed: throw .closed
+    case .unavailable:
+      throw .system(SystemError(code: SystemError.again, operation: "read", path: "the entry of the key"))
+    case .missing, .expired, .outdated, .damaged: return nil
+    case .inPlace, .copied:
+      endBorrow(borrow)
+      return borrow
+    }
+  }
+}
+
 // Every counted get is offered to the sample of requests (``MissSampler``). Most keys are not sampled: then the get
 // compares the key's hash with the threshold of the sample, and does nothing else.
 extension Reader {

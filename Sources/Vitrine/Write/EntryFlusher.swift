@@ -30,12 +30,14 @@ final class EntryFlusher: StorePart {
   private func syncRecord(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) throws(StoreError) -> Bool {
-    while true {
+    for _ in 0..<EntryFlusher.mostLooks {
       // Checked as by a first read: a durable frame must not vouch for a payload that is gone (rule 3).
-      let borrow = reader.borrow(url, style, hash, counts: false)
-      guard borrow.isFound else { return false }
-      reader.endBorrow(borrow)
-      guard let (slot, pin) = catalog.pinRecord(url, style, hash) else { return false }
+      guard let borrow = try reader.borrowForChange(url, style, hash) else { return false }
+      guard let (slot, pin) = catalog.pinRecord(url, style, hash) else {
+        // The head of a record that was checked before is damaged by now.
+        reader.entryRemover.drop(borrow.hash, borrow.location)
+        continue
+      }
       defer { pin.release() }
       try syncer.makeDurable(payloadAt: slot.location)
       guard let header = catalog.record(at: slot.location, checks: false)?.header, !header.carriesPayload else {
@@ -44,7 +46,10 @@ final class EntryFlusher: StorePart {
       // Without a payload, the entry was replaced or its payload moved since the look. Then the next turn finds it.
       if try syncPayload(of: header) { return true }
     }
+    throw .system(SystemError(code: SystemError.ioError, operation: "read", path: "the entry of the key"))
   }
+
+  private static let mostLooks = 8
 
   private func syncPayload(of reference: RecordHeader) throws(StoreError) -> Bool {
     let found: (location: Location, pin: Pin)?

@@ -122,7 +122,7 @@ final class StagedFiles: StorePart {
   func drop(of body: UnfinishedBody) {
     guard let staged = room(of: body), !staged.isNamed else { return }
     // The name may belong to another opening by now; the next opening removes the file.
-    if gate.isRemoved || !gate.isLockNamed { return }
+    if gate.isClosed || gate.isRemoved || !gate.isLockNamed { return }
     // If the name cannot be removed, the file stays in the account until the next opening removes it.
     guard (try? folders.segments.remove(staged.file.name)) != nil else { return }
     commitLock.withLock { held in

@@ -63,6 +63,7 @@
     /// Prepares the handle for the present address. Returns false if memory is short.
     func prepare() -> Bool {
       response.restart()
+      metPrivateAddress = false
       guard let handle else { return false }
       errorText.set(in: handle)
       let context = Unmanaged.passUnretained(self).toOpaque()
@@ -80,7 +81,7 @@
           try request.follow(location, settings)
           return .redirected
         }
-        if code != CURLE_OK, metPrivateAddress {
+        if code == CURLE_COULDNT_CONNECT, metPrivateAddress {
           return .ended(LoadError.forbidden("its address is not a public one"))
         }
         guard code == CURLE_OK else { return .ended(errorText.error(code, at: request.address)) }

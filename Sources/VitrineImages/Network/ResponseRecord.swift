@@ -172,7 +172,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     var headers: [String: String] = [:]
     headers["If-None-Match"] = entityTag
     headers["If-Modified-Since"] = lastModified
-    return headers
+    // A request cannot have them, and would fail for ever.
+    return headers.filter { $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
   }
 
   // MARK: As metadata

@@ -77,6 +77,24 @@ import Testing
     try store.close()
   }
 
+  /// The reader's folders stay, and all files in them are those of another store.
+  @Test func aStoreMadeInPlaceOfTheReadersGivesNoFile() throws {
+    let first = try open()
+    try first.put(noise(3000), for: "a")
+    try first.close()
+    let reader = try world.openReadOnly(folder.store)
+    #expect(reader["a"] == noise(3000))
+    for name in try Files.below(folder.store) { try FileManager.default.removeItem(atPath: "\(folder.store)/\(name)") }
+    let second = try open()
+    try second.put(noise(3000, 2), for: "a")
+    #expect(reader["a"] == noise(3000))
+    #expect(reader.withFileRange("a") { read($0) } == nil)
+    #expect(try reader.copy("a", to: "\(folder.path)/copy"))
+    #expect(try Files.read("\(folder.path)/copy") == noise(3000))
+    try reader.close()
+    try second.close()
+  }
+
   @Test func noDescriptorIsLeftOpen() throws {
     let store = try open()
     try store.put(noise(3000), for: "a")

@@ -118,6 +118,22 @@ import Testing
     }
   }
 
+  /// The compressed form has the random bytes as they are, so the damaged frame is valid.
+  @Test func damageThatDecompressesIsFound() throws {
+    let random = noise(2000)
+    let store = try world.open("store", options())
+    try store.put(random + [UInt8](repeating: 0, count: 3_000_000), for: "a")
+    try store.close()
+    var image = disk.image
+    let before = image
+    flip(&image, random[500..<564], at: 10)
+    #expect(image != before)
+    let damaged = try TestWorld(fileSystem: MemoryDisk(image)).open("store", options())
+    #expect(damaged.bytes("a", range: 0..<1000) == nil)
+    #expect(!damaged.contains("a"))
+    try damaged.close()
+  }
+
   @Test func expiredAndOutdatedEntriesAreMisses() throws {
     let store = try world.open("store", options())
     let soon = world.clock.wallMilliseconds() + 1000

@@ -84,6 +84,39 @@ import Testing
     try store.close()
   }
 
+  @Test func aSuspensionThatFailsIsToldAgainByClose() throws {
+    let disk = MemoryDisk()
+    let store = try TestWorld(fileSystem: disk).open("store")
+    try store.put(noise(3000), for: "a")
+    disk.onSync.withLock { hook in
+      hook = { path throws(SystemError) in
+        throw SystemError(code: SystemError.ioError, operation: "sync", path: path)
+      }
+    }
+    #expect(throws: StoreError.self) { try store.suspend() }
+    #expect(store.isSuspended)
+    disk.onSync.withLock { $0 = nil }
+    #expect(throws: StoreError.self) { try store.close() }
+  }
+
+  @Test func aBodyOfASuspendedStoreRemovesNoFile() throws {
+    let store = try open(StoreOptions(byteBudget: 64 << 20, segmentByteCount: 64 << 10))
+    let writer = try store.writer(for: CacheKey("a"))
+    for _ in 0..<4 { try writer.write(noise(60_000)) }
+    try store.suspend()
+    try store.resume()
+    for index in 0..<8 { try store.put(noise(60_000, UInt64(index)), for: CacheKey("\(index)")) }
+    #expect(throws: StoreError.self) { try writer.write(noise(60_000)) }
+    writer.abandon()
+    for index in 0..<8 { #expect(store["\(index)"] == noise(60_000, UInt64(index))) }
+    #expect(try store.verify().isOK)
+    try store.close()
+    let next = try open()
+    #expect(next.count == 8)
+    #expect(try next.verify().isOK)
+    try next.close()
+  }
+
   @Test func aFolderDeletedMeanwhileIsCreatedAgain() throws {
     let store = try open(StoreOptions(byteBudget: 8 << 20, entryBudget: 5))
     try store.put([1], for: "a")
