@@ -12,8 +12,8 @@ extension CacheStore {
 
   /// Returns a copy of a part of a value, or nil on a miss. The range is cut at the ends of the value.
   ///
-  /// For seeking in large values, and for HTTP ranges. Of a value above 1 MiB that was not read since opening, only the
-  /// pieces of 256 KiB with bytes of the range are read and checked. A value that is stored compressed is decompressed
+  /// For seeking in large values, and for HTTP ranges. If a value above 1 MiB has had no read since opening, the call reads
+  /// and checks only the pieces of 256 KiB that overlap the range. A value that is stored compressed is decompressed
   /// from its start to the end of the range, in at most 8 MiB of memory besides the result; if its first read finds less
   /// than 1 MiB of compressed bytes, to its end. Counts as a use. Costs a get and a copy otherwise. Thread-safe.
   public func bytes(_ key: CacheKey, range: Range<Int>, source: Source? = nil) -> [UInt8]? {

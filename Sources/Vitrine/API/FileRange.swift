@@ -42,7 +42,7 @@ extension CacheStore {
     return isIntact ? try result?.get() : nil
   }
 
-  /// Copies a value to a file, with the bytes that were put. Returns false on a miss, or if the key has no entry.
+  /// Copies a value to a file, with the bytes that were put. Returns false on a miss.
   ///
   /// The file appears whole: the bytes are written beside it, to `path` with a suffix, and then take the name, in place of
   /// a file that is there. It is not synced. A value that is stored as it was put is copied by the system, which shares

@@ -24,7 +24,7 @@ final class ConditionChecker: StorePart {
   }
 
   /// Returns the entry that the key has now, which the put may replace; nil if it does not meet the condition. Throws
-  /// `closed`, and `system` if the entry's file cannot be opened now.
+  /// `closed`, and `system` if the entry's file cannot be opened now, or if a damaged head cannot be dropped.
   func entry(of key: OperationKey, meeting condition: PutCondition) throws(StoreError) -> ExpectedEntry? {
     for _ in 0..<ConditionChecker.mostLooks {
       // Checked as by a first read, because a damaged entry counts as absent.

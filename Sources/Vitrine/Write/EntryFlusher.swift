@@ -15,7 +15,8 @@ final class EntryFlusher: StorePart {
   }
 
   /// Makes the key's record, its payload, and then every frame written so far durable: the frame that names the record
-  /// is one of them, because the index had the record. Returns false if there is no entry.
+  /// is one of them, because the index had the record. Returns false if there is no entry. Throws `system` if the entry
+  /// cannot be read now.
   func flush(_ url: UnsafeRawBufferPointer, _ style: Style) throws(StoreError) -> Bool {
     try gate.requireWritable()
     guard let wal else { throw .readOnly }

@@ -30,7 +30,7 @@
       return !special.contains { first, count in number >> (32 - count) == first >> (32 - count) }
     }
 
-    /// `bytes` has 16 bytes. Of the networks with an IPv4 address inside, none counts as public.
+    /// `bytes` has 16 bytes. A network whose addresses contain an IPv4 address does not count as public.
     static func isPublic(v6 bytes: [UInt8]) -> Bool {
       // 2000::/3 without 2001::/23 (among them Teredo), 2001:db8::/32 (examples), 2002::/16 (6to4) and 3fff::/20.
       let first = UInt32(bytes[0]) << 24 | UInt32(bytes[1]) << 16 | UInt32(bytes[2]) << 8 | UInt32(bytes[3])
