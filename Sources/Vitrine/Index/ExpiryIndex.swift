@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Any thread may call, unless said otherwise. A shard's lock is held for O(log notes), and for O(notes × log notes)
 /// when the shard is tidied. It is taken before a lock of the key table.
-package final class ExpiryIndex: @unchecked Sendable {
+package final class ExpiryIndex: Sendable {
   package struct Note: Equatable {
     /// Milliseconds since 1970; `Int64.min` for a record that is still to be read.
     package let due: Int64
@@ -30,14 +30,14 @@ package final class ExpiryIndex: @unchecked Sendable {
   private let shards: [Guarded<Shard>]
   /// No note is due before this moment.
   private let earliest = Atomic<Int64>(.max)
-  private var nextShard: Int
+  private let nextShard: Atomic<Int>
   private let turn: Int
 
   /// `turn` differs from opening to opening, so that the notes of a large store are not always taken in one order.
   package init(keys: KeyTable, turn: Int = 0) {
     self.keys = keys
     self.turn = turn
-    nextShard = (turn &* 37) & (KeyTable.shardCount - 1)
+    nextShard = Atomic((turn &* 37) & (KeyTable.shardCount - 1))
     shards = (0..<KeyTable.shardCount).map { _ in Guarded(Shard()) }
   }
 
@@ -84,15 +84,17 @@ package final class ExpiryIndex: @unchecked Sendable {
     var taken: [Note] = []
     // A note that another thread makes meanwhile enters its shard first and lowers this moment after that.
     earliest.store(.max, ordering: .relaxed)
+    var next = nextShard.load(ordering: .relaxed)
     for _ in shards.indices {
-      shards[nextShard].withLock { shard in
+      shards[next].withLock { shard in
         while taken.count < most, let first = shard.notes.first, first.due <= now, let note = shard.pop() {
           taken.append(note)
         }
         if let first = shard.notes.first { bringForward(to: first.due) }
       }
-      if taken.count < most { nextShard = (nextShard + 1) % shards.count } else { break }
+      if taken.count < most { next = (next + 1) % shards.count } else { break }
     }
+    nextShard.store(next, ordering: .relaxed)
     // The other shards may have notes that are due.
     if taken.count >= most { bringForward(to: now) }
     return taken

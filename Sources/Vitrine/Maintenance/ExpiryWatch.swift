@@ -2,9 +2,7 @@ import Synchronization
 
 /// Detects steps back of the wall clock. Remembers whether all entries must be noted again in the expiry index.
 /// Thread-safe.
-///
-/// Invariant: `state` is touched only under its lock, `isIncomplete` is atomic, and `clock` never changes.
-final class ExpiryWatch: @unchecked Sendable {
+final class ExpiryWatch: Sendable {
   /// Milliseconds. A smaller correction of the clock does not count as a step.
   static let tolerance: Int64 = 60_000
 

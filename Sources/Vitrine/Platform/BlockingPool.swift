@@ -1,19 +1,19 @@
 /// A few threads for calls that may block, shared by all stores of the process. Threads start when a job arrives,
 /// and end after a while without one.
-///
-/// Invariant: `jobs`, `threadCount` and `waitingCount` are touched only with the monitor locked.
-final class BlockingPool: @unchecked Sendable {
+final class BlockingPool: Sendable {
   static let shared = BlockingPool()
 
   private static let idleMilliseconds = 5000
 
   private let mostThreads: Int
-  private let monitor = Monitor()
-  // Guarded by `monitor`.
-  private var jobs = JobQueue()
-  private var threadCount = 0
-  /// Threads that wait for a job. A thread that was woken counts until it takes one.
-  private var waitingCount = 0
+  private let state = Monitored(State())
+
+  private struct State {
+    var jobs = JobQueue()
+    var threadCount = 0
+    /// Threads that wait for a job. A thread that was woken counts until it takes one.
+    var waitingCount = 0
+  }
 
   init(mostThreads: Int = 4) { self.mostThreads = mostThreads }
 
@@ -43,55 +43,50 @@ final class BlockingPool: @unchecked Sendable {
 
   /// Runs `job` on a thread of the pool, behind all jobs submitted before.
   func submit(_ job: @escaping @Sendable () -> Void) {
-    monitor.lock()
-    jobs.append(job)
-    // A waiting thread takes one job, which may be an earlier one.
-    if jobs.count > waitingCount, threadCount < mostThreads, DetachedThread.start({ self.work() }) == 0 {
-      threadCount += 1
+    let isStranded = state.withLock { held in
+      held.value.jobs.append(job)
+      // A waiting thread takes one job, which may be an earlier one.
+      if held.value.jobs.count > held.value.waitingCount, held.value.threadCount < mostThreads,
+        DetachedThread.start({ self.work() }) == 0
+      {
+        held.value.threadCount += 1
+      }
+      held.signal()
+      return held.value.threadCount == 0
     }
-    let isStranded = threadCount == 0
-    monitor.signal()
-    monitor.unlock()
     // If no thread can be started, the caller runs the jobs.
     if isStranded { drain() }
   }
 
   private func work() {
-    monitor.lock()
-    while true {
-      if let job = jobs.take() {
-        monitor.unlock()
-        job()
-        monitor.lock()
-        continue
+    state.withLock { held in
+      while true {
+        var job = held.value.jobs.take()
+        if job != nil {
+          // The job may hold the last reference to a store, whose end takes this lock.
+          held.unlocked {
+            job?()
+            job = nil
+          }
+          continue
+        }
+        held.value.waitingCount += 1
+        held.wait(milliseconds: BlockingPool.idleMilliseconds)
+        held.value.waitingCount -= 1
+        if held.value.jobs.count == 0 { break }
       }
-      waitingCount += 1
-      monitor.wait(milliseconds: BlockingPool.idleMilliseconds)
-      waitingCount -= 1
-      if jobs.count == 0 { break }
+      held.value.threadCount -= 1
     }
-    threadCount -= 1
-    monitor.unlock()
   }
 
   private func drain() {
-    while true {
-      monitor.lock()
-      let job = jobs.take()
-      monitor.unlock()
-      guard let job else { return }
-      job()
-    }
+    while let job = state.withLock({ $0.value.jobs.take() }) { job() }
   }
 }
 
 extension BlockingPool {
   /// For tests: whether a thread waits for a job.
-  var hasWaitingThread: Bool {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return waitingCount > 0
-  }
+  var hasWaitingThread: Bool { state.withLock { $0.value.waitingCount > 0 } }
 }
 
 /// First in, first out. Keeps no reference to a job that was taken.

@@ -7,9 +7,7 @@ import Synchronization
 /// of the soft limit of descriptors, at most 256, less a reserve for the other files of each store, and at least 8.
 /// Files in use stay open beyond that: those of segments that take records, and one for each call in progress. Any
 /// thread.
-///
-/// Invariant: `softLimit` never changes, `state` is touched only under its lock, and `openings` is atomic.
-package final class FileCache: @unchecked Sendable {
+package final class FileCache: Sendable {
   package static let mostDescriptors = 256
   /// Descriptors of a store besides those of its segments: folders, log, checkpoints, `LOCK`, `COUNTERS`.
   package static let reservedPerStore = 32
@@ -72,9 +70,7 @@ package final class FileCache: @unchecked Sendable {
 
 /// A file that is open while it is in use, and as long as the cache has room for it. After that it is opened again
 /// by its name, which fails if the name was removed. Any thread.
-///
-/// Invariant: `state` is touched only under its lock. The other fields never change or are atomic.
-package final class CachedFile: @unchecked Sendable {
+package final class CachedFile: Sendable {
   private struct State {
     var file: (any File)?
     /// A sync before closing has failed: then no later sync may succeed.

@@ -4,9 +4,7 @@ import Synchronization
 /// bytes in it as long as the Blob lives. The release of the last reference unmaps the file and settles the account, on
 /// any thread, also after the store was closed. Borrowed reads count no references: they pin the segment's slot
 /// instead.
-///
-/// Invariant: `shared` and `current` are touched only under their locks. The other fields never change or are atomic.
-package final class SegmentStorage: @unchecked Sendable {
+package final class SegmentStorage: Sendable {
   /// The mapping of the file. Nil for a store that never maps segments, for an empty file, and for a segment
   /// outside the window of mapped ones.
   private let shared: Guarded<Mapping?>

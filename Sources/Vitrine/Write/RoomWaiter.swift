@@ -1,10 +1,8 @@
 /// A request for room that others hold. It sleeps until it is admitted or refused: a thread on a condition, a task on a
 /// continuation. Neither does any work meanwhile.
 ///
-/// It has one outcome, which never changes. The monitor guards it, and is locked after the store's commit lock.
-///
-/// Invariant: `outcome` and `continuation` are touched only with the monitor locked. The other fields never change.
-final class RoomWaiter: @unchecked Sendable {
+/// It has one outcome, which never changes. Its lock is taken after the store's commit lock.
+final class RoomWaiter: Sendable {
   enum Outcome: Sendable, Equatable {
     /// The bytes were admitted.
     case admitted
@@ -31,9 +29,12 @@ final class RoomWaiter: @unchecked Sendable {
   let line: Line
   /// Its number in the line.
   let number: UInt64
-  private let monitor = Monitor()
-  private var outcome: Outcome?
-  private var continuation: CheckedContinuation<Outcome, Never>?
+  private let state = Monitored(State())
+
+  private struct State {
+    var outcome: Outcome?
+    var continuation: CheckedContinuation<Outcome, Never>?
+  }
 
   init(_ number: UInt64, _ byteCount: Int, body: UnfinishedBody?, thread: ThreadContext.Token?, line: Line) {
     self.number = number
@@ -47,13 +48,13 @@ final class RoomWaiter: @unchecked Sendable {
   /// ended before, else `outcome`.
   @discardableResult
   func end(_ outcome: Outcome) -> Outcome {
-    monitor.lock()
-    let inForce = self.outcome ?? outcome
-    self.outcome = inForce
-    let continuation = continuation
-    self.continuation = nil
-    monitor.signalAll()
-    monitor.unlock()
+    let (inForce, continuation) = state.withLock { held in
+      let inForce = held.value.outcome ?? outcome
+      held.value.outcome = inForce
+      defer { held.value.continuation = nil }
+      held.signalAll()
+      return (inForce, held.value.continuation)
+    }
     continuation?.resume(returning: inForce)
     return inForce
   }
@@ -61,22 +62,22 @@ final class RoomWaiter: @unchecked Sendable {
   /// Waits for the outcome. Returns nil if there is none within the limit.
   func outcome(withinMilliseconds limit: Int, _ clock: any Clock) -> Outcome? {
     let end = clock.monotonicNanoseconds() &+ UInt64(limit) * 1_000_000
-    monitor.lock()
-    defer { monitor.unlock() }
-    while outcome == nil {
-      let now = clock.monotonicNanoseconds()
-      if now >= end { return nil }
-      clock.wait(on: monitor, milliseconds: Int((end - now + 999_999) / 1_000_000))
+    return state.withLock { held in
+      while held.value.outcome == nil {
+        let now = clock.monotonicNanoseconds()
+        if now >= end { return nil }
+        clock.wait(on: held.monitor, milliseconds: Int((end - now + 999_999) / 1_000_000))
+      }
+      return held.value.outcome
     }
-    return outcome
   }
 
   func outcome() async -> Outcome {
     await withCheckedContinuation { continuation in
-      monitor.lock()
-      let outcome = outcome
-      if outcome == nil { self.continuation = continuation }
-      monitor.unlock()
+      let outcome = state.withLock { held in
+        if held.value.outcome == nil { held.value.continuation = continuation }
+        return held.value.outcome
+      }
       if let outcome { continuation.resume(returning: outcome) }
     }
   }

@@ -1,0 +1,52 @@
+/// A value next to a lock that can be waited on. As with ``LevelLock``, only code that has the token reaches the value.
+///
+/// Invariant: `memory` is initialized memory of this object alone until deinit, and is touched only with the monitor
+/// locked.
+final class Monitored<Value>: @unchecked Sendable {
+  private let monitor = Monitor()
+  private let memory: UnsafeMutablePointer<Value>
+
+  init(_ value: Value) {
+    memory = .allocate(capacity: 1)
+    memory.initialize(to: value)
+  }
+
+  deinit {
+    memory.deinitialize(count: 1)
+    memory.deallocate()
+  }
+
+  /// The proof that the calling thread holds the lock, and the only way to the value.
+  struct Held: ~Copyable {
+    // A counted reference here makes the optimizer of Swift 6.3 end with "Cannot initialize a nonCopyable type".
+    fileprivate let owner: Unmanaged<Monitor>
+    fileprivate let memory: UnsafeMutablePointer<Value>
+
+    /// The lock, for a wait by a clock.
+    var monitor: Monitor { owner.takeUnretainedValue() }
+
+    var value: Value {
+      @inline(__always) unsafeAddress { UnsafePointer(memory) }
+      @inline(__always) nonmutating unsafeMutableAddress { memory }
+    }
+
+    /// Waits for a signal, and may return without one. Other threads may change the value meanwhile.
+    func wait() { monitor.wait() }
+    func wait(milliseconds: Int) { monitor.wait(milliseconds: milliseconds) }
+    func signal() { monitor.signal() }
+    func signalAll() { monitor.signalAll() }
+
+    /// Runs `body` with the lock released, and takes it again. `body` must not use the token.
+    func unlocked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+      monitor.unlock()
+      defer { monitor.lock() }
+      return try body()
+    }
+  }
+
+  func withLock<R, E: Error>(_ body: (borrowing Held) throws(E) -> R) throws(E) -> R {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return try body(Held(owner: .passUnretained(monitor), memory: memory))
+  }
+}
