@@ -182,8 +182,8 @@ public final class CacheStore: Sendable {
     key.url.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, key.style, source: source) } }
   }
 
-  /// Whether there is an unexpired entry. Costs a lookup of the index and the read of a head. Does not read the payload, so after a crash it may return true for an entry
-  /// that its first read finds lost.
+  /// Whether there is an unexpired entry. Costs a lookup of the index and the read of a head. Reads no payload, and checks
+  /// a head once, so a get may find an entry lost after a crash, or damaged.
   public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.contains(url, style, source: source) } }
   }

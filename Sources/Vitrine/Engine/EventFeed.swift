@@ -66,9 +66,10 @@ final class EventFeed: Sendable {
 
   /// Hands the removals of a commit to all sequences, after the commit and under its lock: the records are still there.
   func send(
-    _ changes: [Change], because reason: CacheEvent.RemovalReason, _ held: borrowing CommitLock.Held
+    _ changes: [Change], because reason: @autoclosure () -> CacheEvent.RemovalReason, _ held: borrowing CommitLock.Held
   ) {
     guard hasSubscribers else { return }
+    let reason = reason()
     for change in changes {
       switch change {
       case .put(let put):

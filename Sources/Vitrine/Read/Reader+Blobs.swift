@@ -57,7 +57,7 @@ extension Reader {
 extension Reader {
   /// Finds a key's entry for a change that depends on it, and checks it as a first read does. Returns the ended borrow,
   /// or nil if there is no valid entry. Throws `closed`, and `system` if the entry's file cannot be opened now.
-  func borrowForChange(
+  private func borrowForChange(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) throws(StoreError) -> Borrow? {
     let borrow = borrow(url, style, hash, counts: false)
@@ -71,6 +71,46 @@ extension Reader {
       return borrow
     }
   }
+
+  /// Pins the entry of a key for a change that depends on it. The entry is checked as by a first read, and dropped if it
+  /// is damaged. `isReadable`: whether the check found the entry; false for one that has expired, and for one that was put
+  /// meanwhile. Returns nil if there is no entry. Throws like ``borrowForChange(_:_:_:)``, and `system` if a damaged head
+  /// cannot be dropped.
+  func pinForChange(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) throws(StoreError) -> (slot: KeySlot, pin: Pin, isReadable: Bool)? {
+    for _ in 0..<Reader.mostLooks {
+      let borrow = try borrowForChange(url, style, hash)
+      if let (slot, pin) = try pinOpened(url, style, hash) { return (slot, pin, borrow != nil) }
+      guard let borrow else { return nil }
+      // The head of a record that was checked before is damaged by now. The commit must not find it either.
+      entryRemover.drop(borrow.hash, borrow.location)
+    }
+    throw .system(SystemError(code: SystemError.ioError, operation: "read", path: "the entry of the key"))
+  }
+
+  /// Like ``Catalog/pinRecord(_:_:_:)``, but throws if the file of a record cannot be opened now.
+  private func pinOpened(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
+  ) throws(StoreError) -> (KeySlot, Pin)? {
+    var passed = PassedEntries()
+    while let (slot, pin) = catalog.pinEntry(hash, besides: passed) {
+      do throws(SystemError) {
+        if let view = try catalog.openRecord(at: slot.location, checks: true), view.has(url: url, style: style) {
+          return (slot, pin)
+        }
+      } catch {
+        pin.release()
+        throw .system(error)
+      }
+      pin.release()
+      passed.add(slot.location)
+    }
+    return nil
+  }
+
+  /// The most times that a change looks for an entry that other threads change, too.
+  static let mostLooks = 8
 }
 
 // Every counted get is offered to the sample of requests (``MissSampler``). Most keys are not sampled: then the get

@@ -3,6 +3,7 @@ extension Reader {
     if gate.isClosed { return false }
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { styleBytes in
+      if let isThere = containsTrusted(url, styleBytes, hash, source) { return isThere }
       guard let (slot, pin) = catalog.pinRecord(url, styleBytes, hash) ?? pinRestored(url, styleBytes, hash) else {
         return false
       }
@@ -10,6 +11,24 @@ extension Reader {
       guard let header = catalog.record(at: slot.location, checks: false)?.header else { return false }
       return (source == nil || header.source == source) && !lifetimes.hasExpired(header.lifetime, slot)
     }
+  }
+
+  /// Answers from a record that was checked before. Returns nil if only a check can answer.
+  private func containsTrusted(
+    _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?
+  ) -> Bool? {
+    let found = catalog.keys.find(hash, style: style, counts: false, isAsked: false) { slot, _ in
+      (slot, catalog.segments.pin(slot.location.slot))
+    }
+    guard let (slot, pin) = found else { return false }
+    defer { pin.release() }
+    guard isTrusted(slot),
+      let glance = RecordGlance(catalog.segments.bytes(at: slot.location), url: url, style: style)
+    else { return nil }
+    let isThere = source.map { glance.has($0) } ?? true
+    let hasExpired = glance.expiration != 0 || lifetimes.limitsAge ? lifetimes.hasExpired(glance.lifetime, slot) : false
+    // Checked after all fields were read: zeros may have replaced them.
+    return BusErrors.haveHappened ? nil : isThere && !hasExpired
   }
 
   /// Restores and pins the entry of a key whose record may be only in the log so far, as after a loss of power.

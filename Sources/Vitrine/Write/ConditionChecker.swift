@@ -26,30 +26,19 @@ final class ConditionChecker: StorePart {
   /// Returns the entry that the key has now, which the put may replace; nil if it does not meet the condition. Throws
   /// `closed`, and `system` if the entry's file cannot be opened now, or if a damaged head cannot be dropped.
   func entry(of key: OperationKey, meeting condition: PutCondition) throws(StoreError) -> ExpectedEntry? {
-    for _ in 0..<ConditionChecker.mostLooks {
-      // Checked as by a first read, because a damaged entry counts as absent.
-      let borrow = try reader.borrowForChange(key.url, key.style, key.hash)
-      guard let (slot, pin) = catalog.pinRecord(key.url, key.style, key.hash) else {
-        if let borrow {
-          // The head of a record that was checked before is damaged by now. The commit must not find it either.
-          reader.entryRemover.drop(borrow.hash, borrow.location)
-          continue
-        }
-        return condition.isMet(by: nil) ? ExpectedEntry(nil, catalog.segments) : nil
-      }
-      defer { pin.release() }
-      var digest: Digest?
-      if let header = catalog.record(at: slot.location, checks: false)?.header,
-        !lifetimes.hasExpired(header.lifetime, slot)
-      {
-        digest = header.digest
-      }
-      return condition.isMet(by: digest) ? ExpectedEntry(slot.location, catalog.segments) : nil
+    // Checked as by a first read, because a damaged entry counts as absent.
+    guard let (slot, pin, _) = try reader.pinForChange(key.url, key.style, key.hash) else {
+      return condition.isMet(by: nil) ? ExpectedEntry(nil, catalog.segments) : nil
     }
-    throw .system(SystemError(code: SystemError.ioError, operation: "read", path: "the entry of the key"))
+    defer { pin.release() }
+    var digest: Digest?
+    if let header = catalog.record(at: slot.location, checks: false)?.header,
+      !lifetimes.hasExpired(header.lifetime, slot)
+    {
+      digest = header.digest
+    }
+    return condition.isMet(by: digest) ? ExpectedEntry(slot.location, catalog.segments) : nil
   }
-
-  private static let mostLooks = 8
 }
 
 extension PutCondition {

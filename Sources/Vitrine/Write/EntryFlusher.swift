@@ -31,15 +31,11 @@ final class EntryFlusher: StorePart {
   private func syncRecord(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) throws(StoreError) -> Bool {
-    for _ in 0..<EntryFlusher.mostLooks {
+    for _ in 0..<Reader.mostLooks {
       // Checked as by a first read: a durable frame must not vouch for a payload that is gone (rule 3).
-      guard let borrow = try reader.borrowForChange(url, style, hash) else { return false }
-      guard let (slot, pin) = catalog.pinRecord(url, style, hash) else {
-        // The head of a record that was checked before is damaged by now.
-        reader.entryRemover.drop(borrow.hash, borrow.location)
-        continue
-      }
+      guard let (slot, pin, isReadable) = try reader.pinForChange(url, style, hash) else { return false }
       defer { pin.release() }
+      guard isReadable else { return false }
       try syncer.makeDurable(payloadAt: slot.location)
       guard let header = catalog.record(at: slot.location, checks: false)?.header, !header.carriesPayload else {
         return true
@@ -49,8 +45,6 @@ final class EntryFlusher: StorePart {
     }
     throw .system(SystemError(code: SystemError.ioError, operation: "read", path: "the entry of the key"))
   }
-
-  private static let mostLooks = 8
 
   private func syncPayload(of reference: RecordHeader) throws(StoreError) -> Bool {
     let found: (location: Location, pin: Pin)?
