@@ -8,9 +8,20 @@ final class OpenStore: Sendable {
   let styles = StyleTable()
   let isClosed = Atomic<Bool>(false)
 
+  /// The handles of the store if it was opened by name; otherwise this is the only one.
+  private let handles: SharedHandles?
   private let process = OwnProcess()
 
-  init(_ store: CacheStore) { self.store = store }
+  init(_ store: CacheStore, _ handles: SharedHandles? = nil) {
+    self.store = store
+    self.handles = handles
+  }
+
+  /// Closes the store with its last handle. The others make all changes durable.
+  func close() throws(StoreError) {
+    guard let handles else { return try store.close() }
+    try handles.remove(store)
+  }
 
   /// Whether this is a forked child of the process that opened the store. In a child, the store's locks may be held
   /// forever.
@@ -80,6 +91,14 @@ enum Input {
     if start == nil, count == 0 { return nil }
     guard let start, (1...255).contains(count) else { throw invalidStyle }
     return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  /// Returns a text that ends with a NUL. Throws if it is NULL, empty or not UTF-8.
+  static func text(_ start: UnsafePointer<CChar>?, _ meaning: StaticString) throws(Failure) -> String {
+    guard let start, let text = String(validatingCString: start), !text.isEmpty else {
+      throw .invalid("\(meaning) is NULL, empty or not UTF-8")
+    }
+    return text
   }
 
   /// Returns the durability of an argument; nil for 0.

@@ -7,15 +7,56 @@ public func open(
   _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vitrine_options>?,
   _ store: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<vitrine_error>?
 ) -> vitrine_status {
+  opening(path, "the path", options, store, error) { OpenStore(try CacheStore.open(at: $0, options: $1)) }
+}
+
+/// See `vitrine_open_named` in vitrine.h.
+@_cdecl("vitrine_open_named")
+public func openNamed(
+  _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<vitrine_options>?,
+  _ store: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  opening(name, "the name", options, store, error) { name, options in
+    OpenStore(try SharedHandles.shared.open(name, options), .shared)
+  }
+}
+
+/// Calls `body` with a text and options of the caller, and gives the caller the opened store.
+private func opening(
+  _ text: UnsafePointer<CChar>?, _ meaning: StaticString, _ options: UnsafePointer<vitrine_options>?,
+  _ store: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<vitrine_error>?,
+  _ body: (String, StoreOptions) throws -> OpenStore
+) -> vitrine_status {
   store?.pointee = nil
   return reporting(error) {
     let result = try Input.result(store, "store")
-    guard let path, let path = String(validatingCString: path), !path.isEmpty else {
-      throw Failure.invalid("the path is NULL, empty or not UTF-8")
-    }
+    let text = try Input.text(text, meaning)
     let options = try StoreOptions(vitrine_options(options: options))
-    let opened = try CacheStore.open(at: path, options: options)
-    result.pointee = OpaquePointer(try Handle.make(.store, OpenStore(opened)))
+    result.pointee = OpaquePointer(try Handle.make(.store, try body(text, options)))
+    return Status.ok
+  }
+}
+
+/// See `vitrine_is_read_only` in vitrine.h.
+@_cdecl("vitrine_is_read_only")
+public func isReadOnly(_ store: OpaquePointer?) -> Int32 {
+  reporting(nil) { try OpenStore.of(store).store.isReadOnly ? 1 : 0 }
+}
+
+/// See `vitrine_suspend` in vitrine.h.
+@_cdecl("vitrine_suspend")
+public func suspend(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine_error>?) -> vitrine_status {
+  reporting(error) {
+    try OpenStore.of(store).store.suspend()
+    return Status.ok
+  }
+}
+
+/// See `vitrine_resume` in vitrine.h.
+@_cdecl("vitrine_resume")
+public func resume(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine_error>?) -> vitrine_status {
+  reporting(error) {
+    try OpenStore.of(store).store.resume()
     return Status.ok
   }
 }
@@ -29,7 +70,7 @@ public func close(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine
     }
     if open.isInChild { throw StoreError.closed }
     if open.isClosed.exchange(true, ordering: .acquiringAndReleasing) { return Status.ok }
-    try open.store.close()
+    try open.close()
     return Status.ok
   }
 }
@@ -50,6 +91,18 @@ public func flush(_ store: OpaquePointer?, _ error: UnsafeMutablePointer<vitrine
   reporting(error) {
     try OpenStore.of(store).store.flush()
     return Status.ok
+  }
+}
+
+/// See `vitrine_flush_key` in vitrine.h.
+@_cdecl("vitrine_flush_key")
+public func flushKey(
+  _ store: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ urlLength: Int, _ style: UnsafePointer<CChar>?,
+  _ styleLength: Int, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  reporting(error) {
+    let open = try OpenStore.of(store)
+    return Status.of(found: try open.store.flush(try open.key(url, urlLength, style, styleLength)))
   }
 }
 

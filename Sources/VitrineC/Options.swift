@@ -41,9 +41,10 @@ extension StoreOptions {
     notesUses = flags & VITRINE_OPEN_NOTES_NO_USES == 0
     whenUnusable = flags & VITRINE_OPEN_RECREATE_UNUSABLE == 0 ? .fail : .recreate
     recreatesIfRemoved = flags & VITRINE_OPEN_RECREATE_REMOVED != 0
+    if flags & VITRINE_OPEN_READ_IF_LOCKED != 0 { whenLocked = .openReadOnly }
     let known =
       VITRINE_OPEN_READ_ONLY | VITRINE_OPEN_EXISTING | VITRINE_OPEN_NOTES_NO_USES | VITRINE_OPEN_RECREATE_UNUSABLE
-      | VITRINE_OPEN_RECREATE_REMOVED
+      | VITRINE_OPEN_RECREATE_REMOVED | VITRINE_OPEN_READ_IF_LOCKED
     guard flags & ~known == 0 else { throw .invalid("there are no flags \(flags & ~known) of an opening") }
   }
 

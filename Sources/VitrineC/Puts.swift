@@ -18,6 +18,23 @@ public func put(
   }
 }
 
+/// See `vitrine_put_if` in vitrine.h.
+@_cdecl("vitrine_put_if")
+public func putIf(
+  _ store: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ urlLength: Int, _ style: UnsafePointer<CChar>?,
+  _ styleLength: Int, _ bytes: UnsafeRawPointer?, _ byteCount: Int, _ condition: UnsafePointer<vitrine_condition>?,
+  _ options: UnsafePointer<vitrine_put_options>?, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  reporting(error) {
+    let open = try OpenStore.of(store)
+    let key = try open.key(url, urlLength, style, styleLength)
+    let bytes = try Input.value(bytes, byteCount)
+    let condition = try PutCondition(vitrine_condition(options: condition))
+    let options = try PutOptions(vitrine_put_options(options: options))
+    return try open.store.put(bytes.bytes, for: key, if: condition, options: options) ? Status.ok : Status.unmet
+  }
+}
+
 /// See `vitrine_set_metadata` in vitrine.h.
 @_cdecl("vitrine_set_metadata")
 public func setMetadata(
@@ -63,6 +80,18 @@ public func setPinned(
     case 0: return Status.of(found: try open.store.unpin(key, durability: durability))
     case 1: return Status.of(found: try open.store.pin(key, durability: durability))
     default: throw Failure.invalid("pinned is neither 0 nor 1")
+    }
+  }
+}
+
+extension PutCondition {
+  fileprivate init(_ condition: vitrine_condition) throws(Failure) {
+    guard condition.reserved == 0 else { throw .invalid("reserved is not 0") }
+    switch Int(condition.kind) {
+    case VITRINE_IF_ABSENT: self = .absent
+    case VITRINE_IF_PRESENT: self = .present
+    case VITRINE_IF_DIGEST: self = .digest(Digest(high: condition.digest_high, low: condition.digest_low))
+    default: throw .invalid("the condition is NULL or of no known kind")
     }
   }
 }

@@ -48,6 +48,14 @@ public func removePrefix(
   }
 }
 
+/// See `vitrine_remove_expired` in vitrine.h.
+@_cdecl("vitrine_remove_expired")
+public func removeExpired(
+  _ store: OpaquePointer?, _ removed: UnsafeMutablePointer<UInt64>?, _ error: UnsafeMutablePointer<vitrine_error>?
+) -> vitrine_status {
+  removing(store, 0, removed, error) { open, _ in try open.store.removeExpired() }
+}
+
 /// See `vitrine_remove_all` in vitrine.h.
 @_cdecl("vitrine_remove_all")
 public func removeAll(

@@ -6,6 +6,7 @@ enum Status {
   static let ok = vitrine_status(VITRINE_OK)
   static let notFound = vitrine_status(VITRINE_NOT_FOUND)
   static let end = vitrine_status(VITRINE_END)
+  static let unmet = vitrine_status(VITRINE_UNMET)
   static let invalidArgument = vitrine_status(VITRINE_ERROR_INVALID_ARGUMENT)
   static let closed = vitrine_status(VITRINE_ERROR_CLOSED)
   static let system = vitrine_status(VITRINE_ERROR_SYSTEM)
@@ -42,6 +43,7 @@ enum Status {
     case Int(VITRINE_OK): "success"
     case Int(VITRINE_NOT_FOUND): "no such entry"
     case Int(VITRINE_END): "no more entries"
+    case Int(VITRINE_UNMET): "the condition is not met"
     case Int(VITRINE_ERROR_INVALID_ARGUMENT): "invalid argument"
     case Int(VITRINE_ERROR_NO_SPACE): "no space"
     case Int(VITRINE_ERROR_TOO_LARGE): "too large"

@@ -10,6 +10,10 @@ extension vitrine_put_options: SizedStruct {
   static var firstSize: Int { 88 }
 }
 
+extension vitrine_condition: SizedStruct {
+  static var firstSize: Int { 32 }
+}
+
 extension vitrine_value_info: SizedStruct {
   static var firstSize: Int { 96 }
 }

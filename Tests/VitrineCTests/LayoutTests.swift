@@ -18,6 +18,8 @@ import Testing
     #expect(MemoryLayout<vitrine_entry>.offset(of: \.last_used) == 112)
     #expect(MemoryLayout<vitrine_entry>.offset(of: \.pixel_format) == 140)
     #expect(MemoryLayout<vitrine_compaction>.size == 56 && MemoryLayout<vitrine_verification>.size == 40)
+    #expect(MemoryLayout<vitrine_condition>.size == 32)
+    #expect(MemoryLayout<vitrine_condition>.offset(of: \.kind) == 24)
     #expect(MemoryLayout<vitrine_problem>.size == 72)
     #expect(MemoryLayout<vitrine_problem>.offset(of: \.is_lost) == 64)
     #expect(MemoryLayout<vitrine_stat>.size == 216)
@@ -26,7 +28,8 @@ import Testing
   }
 
   @Test func constantsKeepTheirValues() {
-    #expect([VITRINE_OK, VITRINE_NOT_FOUND, VITRINE_END] == [0, 1, 2])
+    #expect([VITRINE_OK, VITRINE_NOT_FOUND, VITRINE_END, VITRINE_UNMET] == [0, 1, 2, 3])
+    #expect([VITRINE_IF_ABSENT, VITRINE_IF_PRESENT, VITRINE_IF_DIGEST] == [1, 2, 3])
     let errors = [
       VITRINE_ERROR_INVALID_ARGUMENT, VITRINE_ERROR_NO_SPACE, VITRINE_ERROR_TOO_LARGE, VITRINE_ERROR_WRITE_FAILED,
       VITRINE_ERROR_LOCKED, VITRINE_ERROR_NOT_A_STORE, VITRINE_ERROR_UNSUPPORTED_FORMAT, VITRINE_ERROR_NO_SUCH_STORE,

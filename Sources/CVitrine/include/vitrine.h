@@ -54,6 +54,7 @@ enum {
   /* Answers. */
   VITRINE_NOT_FOUND = 1, /* there is no such entry, or it has expired or was damaged: a miss */
   VITRINE_END = 2,       /* the cursor has returned all entries */
+  VITRINE_UNMET = 3,     /* the entry does not meet the condition of the put: nothing has changed */
   /* Errors. */
   VITRINE_ERROR_INVALID_ARGUMENT = -1,   /* an argument is outside its limits; the text names it */
   VITRINE_ERROR_NO_SPACE = -2,           /* no room within the budget or on the disk */
@@ -108,7 +109,8 @@ enum {                                                                          
   VITRINE_OPEN_EXISTING = 2,           /* do not create a store */
   VITRINE_OPEN_NOTES_NO_USES = 4,      /* gets of a read-only opening do not count as uses */
   VITRINE_OPEN_RECREATE_UNUSABLE = 8,  /* replace an unreadable store by an empty one */
-  VITRINE_OPEN_RECREATE_REMOVED = 16   /* make the store again if its folder is removed while it is open */
+  VITRINE_OPEN_RECREATE_REMOVED = 16,  /* make the store again if its folder is removed while it is open */
+  VITRINE_OPEN_READ_IF_LOCKED = 32     /* open for reading if another opening still writes after wait_for_lock */
 };
 
 /*
@@ -143,6 +145,37 @@ VITRINE_API vitrine_status vitrine_open(
   const char *path, const vitrine_options *options, vitrine_store **store, vitrine_error *error);
 
 /*
+ * Opens the store `name` in the user's folder for caches, $XDG_CACHE_HOME or else ~/.cache, and creates store and folder
+ * if necessary. `name` is one component of a path. While the process has the store open for writing, another opening of
+ * the same name for writing returns another handle of the same store, and ignores its options; so it is with readers. The
+ * store is closed with the last of its handles; a suspension holds for all. Waits at least a second for another writer,
+ * and makes the store again if its folder is removed. Otherwise as vitrine_open.
+ */
+VITRINE_API vitrine_status vitrine_open_named(
+  const char *name, const vitrine_options *options, vitrine_store **store, vitrine_error *error);
+
+/*
+ * Returns 1 if the store is open for reading only, by VITRINE_OPEN_READ_ONLY or VITRINE_OPEN_READ_IF_LOCKED, otherwise
+ * 0; BAD_HANDLE and CLOSED are errors.
+ */
+VITRINE_API int32_t vitrine_is_read_only(vitrine_store *store);
+
+/*
+ * Makes all changes durable, and releases the lock, the threads and the files of the store until vitrine_resume, for a
+ * program that may be stopped for long. Meanwhile, reads find nothing, and changes return ERROR_CLOSED. Values stay
+ * valid. Does nothing to a suspended store and to one for reading only. Cost: that of a close.
+ * Errors: BAD_HANDLE, CLOSED; WRITE_FAILED, STORE_REMOVED and SYSTEM, after which the store is suspended, too.
+ */
+VITRINE_API vitrine_status vitrine_suspend(vitrine_store *store, vitrine_error *error);
+
+/*
+ * Opens a suspended store again, with the changes that others have made meanwhile. Does nothing if the store is not
+ * suspended. Cost: that of an opening. Errors: those of vitrine_open, LOCKED also with VITRINE_OPEN_READ_IF_LOCKED; the
+ * store stays suspended after them.
+ */
+VITRINE_API vitrine_status vitrine_resume(vitrine_store *store, vitrine_error *error);
+
+/*
  * Makes all changes durable and closes the store. The handle stays valid: later calls return ERROR_CLOSED, and another
  * close does nothing. Running gets finish. Values stay valid.
  * Cost: waits for the disk. Errors: BAD_HANDLE; WRITE_FAILED and STORE_REMOVED; the store is closed after them, too.
@@ -160,6 +193,15 @@ VITRINE_API void vitrine_store_release(vitrine_store *store);
  * Errors: BAD_HANDLE, CLOSED, READ_ONLY, WRITE_FAILED, STORE_REMOVED, SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_flush(vitrine_store *store, vitrine_error *error);
+
+/*
+ * Makes the newest acknowledged change of one key survive a power loss. Returns NOT_FOUND if the key has no entry; its
+ * removal is durable then. Cost: waits for the disk, usually less than vitrine_flush. Errors: those of vitrine_flush,
+ * and INVALID_ARGUMENT.
+ */
+VITRINE_API vitrine_status vitrine_flush_key(
+  vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
+  vitrine_error *error);
 
 /*
  * Moves a read-only store forward to the state of its writer. `changed` may be NULL; it becomes 1 if there were
@@ -224,6 +266,27 @@ typedef struct vitrine_put_options {
 VITRINE_API vitrine_status vitrine_put(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length, const void *bytes,
   size_t byte_count, const vitrine_put_options *options, vitrine_error *error);
+
+enum { VITRINE_IF_ABSENT = 1, VITRINE_IF_PRESENT = 2, VITRINE_IF_DIGEST = 3 };
+
+/* The condition of a put. An entry that has expired or is damaged counts as absent. */
+typedef struct vitrine_condition {
+  size_t size; /* sizeof(vitrine_condition) */
+  uint64_t digest_high; /* with VITRINE_IF_DIGEST, the digest that the bytes of the entry must have */
+  uint64_t digest_low;
+  int32_t kind; /* VITRINE_IF_... */
+  int32_t reserved; /* 0 */
+} vitrine_condition;
+
+/*
+ * Stores bytes under a key if the entry of the key meets a condition, otherwise returns UNMET. Of several concurrent puts
+ * that need an absent entry, one takes place.
+ * Cost: a put and a lookup; the first lookup of an entry since opening reads and checks its value. Errors: those of
+ * vitrine_put.
+ */
+VITRINE_API vitrine_status vitrine_put_if(
+  vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length, const void *bytes,
+  size_t byte_count, const vitrine_condition *condition, const vitrine_put_options *options, vitrine_error *error);
 
 /*
  * Replaces the metadata of an entry, at most 65,536 bytes; its bytes stay. `durability` 0 is that of the store. Returns
@@ -336,6 +399,40 @@ typedef void (*vitrine_borrow_function)(void *context, const void *bytes, size_t
 VITRINE_API vitrine_status vitrine_borrow(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
   vitrine_borrow_function function, void *context);
+
+/*
+ * Calls `function` like vitrine_borrow, but counts no use: the order of eviction, a sliding expiration and the hit ratio
+ * stay.
+ */
+VITRINE_API vitrine_status vitrine_peek(
+  vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
+  vitrine_borrow_function function, void *context);
+
+/*
+ * Receives an open file of the store, and the range of it that holds a value. The range is valid until the function
+ * returns. The function neither writes to the file, moves its position, nor closes it.
+ */
+typedef void (*vitrine_file_function)(void *context, int descriptor, uint64_t offset, uint64_t byte_count);
+
+/*
+ * Calls `function` with the file range of a value, for sendfile and for libraries that read files. Returns NOT_FOUND on
+ * a miss, if no file has the bytes as they were put (a value that is stored compressed or was restored in memory, a store
+ * that reads by VITRINE_READ_COPIED), and if the file cannot be opened now. Then vitrine_borrow gets the bytes. It also
+ * returns NOT_FOUND if the bytes were found damaged during `function`. Counts a use.
+ * Cost: a get and the opening of a file, about 3 us. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
+ */
+VITRINE_API vitrine_status vitrine_with_file(
+  vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
+  vitrine_file_function function, void *context);
+
+/*
+ * Copies a value to the file `path`, which appears whole, in place of a file that is there. `path` is UTF-8 and ends
+ * with a NUL. Shares blocks where the file system can. Returns NOT_FOUND on a miss. Counts no use.
+ * Cost: the write of the value. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM; no part of the file is left then.
+ */
+VITRINE_API vitrine_status vitrine_copy_to(
+  vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length, const char *path,
+  vitrine_error *error);
 
 /* Receives the bytes of the entry of `keys[index]`; NULL on a miss. They are valid until the function returns. */
 typedef void (*vitrine_borrow_many_function)(void *context, size_t index, const void *bytes, size_t byte_count);
@@ -487,6 +584,12 @@ VITRINE_API vitrine_status vitrine_remove_style(
 VITRINE_API vitrine_status vitrine_remove_prefix(
   vitrine_store *store, const char *prefix, size_t prefix_length, int32_t durability, uint64_t *removed,
   vitrine_error *error);
+
+/*
+ * Removes every expired entry. `removed` may be NULL. Cost: O(1) if none has expired; the first call after an opening
+ * reads each record that may expire. Upkeep does this in the background. Errors: those of vitrine_remove.
+ */
+VITRINE_API vitrine_status vitrine_remove_expired(vitrine_store *store, uint64_t *removed, vitrine_error *error);
 
 /* Removes all entries together. Cost: one small write. Errors: those of vitrine_remove. */
 VITRINE_API vitrine_status vitrine_remove_all(vitrine_store *store, int32_t durability, vitrine_error *error);

@@ -103,6 +103,20 @@ struct PutOptions : vitrine_put_options {
   PutOptions() : vitrine_put_options() { size = sizeof(vitrine_put_options); }
 };
 
+/// The condition of a put, with `size` set.
+struct Condition : vitrine_condition {
+  /// VITRINE_IF_ABSENT or VITRINE_IF_PRESENT.
+  explicit Condition(int kind) : vitrine_condition() {
+    size = sizeof(vitrine_condition);
+    this->kind = kind;
+  }
+  /// The bytes of the entry have this digest, as vitrine_value_info has it.
+  Condition(std::uint64_t high, std::uint64_t low) : Condition(VITRINE_IF_DIGEST) {
+    digest_high = high;
+    digest_low = low;
+  }
+};
+
 /// A value. Its bytes stay valid as long as the object: also after removal, eviction, and the end of its Store.
 class Value {
 public:
@@ -215,6 +229,16 @@ public:
     });
   }
 
+  /// Stores bytes if the entry of the key meets a condition. Returns whether it did (vitrine_put_if).
+  bool put_if(
+    const Key &key, Bytes bytes, const Condition &condition, const vitrine_put_options &options = PutOptions()) {
+    return detail::call([&](vitrine_error *error) {
+             return vitrine_put_if(
+               handle_.get(), key.url.data(), key.url.size(), key.style.data(), key.style.size(), bytes.data, bytes.size,
+               &condition, &options, error);
+           }) == VITRINE_OK;
+  }
+
   /// Returns the value of a key; an empty one on a miss (vitrine_get).
   Value get(const Key &key) const {
     vitrine_value *value = nullptr;
@@ -261,6 +285,14 @@ public:
       &call);
     if (call.thrown) std::rethrow_exception(call.thrown);
     return detail::checked(status) == VITRINE_OK;
+  }
+
+  /// Copies a value to a file. Returns whether there is one (vitrine_copy_to).
+  bool copy_to(const Key &key, const std::string &path) const {
+    return detail::call([&](vitrine_error *error) {
+             return vitrine_copy_to(
+               handle_.get(), key.url.data(), key.url.size(), key.style.data(), key.style.size(), path.c_str(), error);
+           }) == VITRINE_OK;
   }
 
   /// Copies a range of a value. Returns the number of bytes copied; nothing on a miss (vitrine_read).
@@ -318,6 +350,13 @@ public:
     return removed;
   }
 
+  /// vitrine_remove_expired
+  std::uint64_t remove_expired() {
+    std::uint64_t removed = 0;
+    detail::call([&](vitrine_error *error) { return vitrine_remove_expired(handle_.get(), &removed, error); });
+    return removed;
+  }
+
   /// vitrine_remove_all
   void remove_all(int durability = 0) {
     detail::call([&](vitrine_error *error) { return vitrine_remove_all(handle_.get(), durability, error); });
@@ -347,6 +386,27 @@ public:
         sorted ? VITRINE_CURSOR_SORTED : 0, &cursor, error);
     });
     return Cursor(cursor);
+  }
+
+  /// Whether the store is open for reading only (vitrine_is_read_only).
+  bool is_read_only() const { return detail::checked(vitrine_is_read_only(handle_.get())) != 0; }
+
+  /// vitrine_suspend
+  void suspend() {
+    detail::call([&](vitrine_error *error) { return vitrine_suspend(handle_.get(), error); });
+  }
+
+  /// vitrine_resume
+  void resume() {
+    detail::call([&](vitrine_error *error) { return vitrine_resume(handle_.get(), error); });
+  }
+
+  /// Makes the newest change of a key durable. Returns whether it has an entry (vitrine_flush_key).
+  bool flush(const Key &key) {
+    return detail::call([&](vitrine_error *error) {
+             return vitrine_flush_key(
+               handle_.get(), key.url.data(), key.url.size(), key.style.data(), key.style.size(), error);
+           }) == VITRINE_OK;
   }
 
   /// vitrine_flush

@@ -68,6 +68,13 @@ static void get_pictures(vitrine_store *store) {
   }
 }
 
+static void put_once(vitrine_store *store, const char *url, const void *bytes, size_t byte_count) {
+  vitrine_condition absent = {0};
+  absent.size = sizeof absent;
+  absent.kind = VITRINE_IF_ABSENT;
+  vitrine_put_if(store, url, strlen(url), NULL, 0, bytes, byte_count, &absent, NULL, NULL);
+}
+
 static void change_together(vitrine_store *store) {
   vitrine_batch *batch;
   if (vitrine_batch_create(&batch, NULL) == VITRINE_OK) {
@@ -108,6 +115,7 @@ int main(int count, char **arguments) {
   get_picture(store, cat);
   if (borrow_picture(store, cat) != 4) return 1;
   get_pictures(store);
+  put_once(store, "once", "bytes", 5);
   change_together(store);
   list_entries(store);
   close_store(store);

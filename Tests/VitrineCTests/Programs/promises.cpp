@@ -1,4 +1,5 @@
 // Checks vitrine.hpp. usage: promises FOLDER. The status is 0 if all checks pass.
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vitrine.hpp>
@@ -43,6 +44,19 @@ static vitrine::Value value_that_outlives_its_store(const std::string &folder) {
 
   char buffer[4];
   CHECK(store.read("a", 6, buffer, 4) == 4u && !std::memcmp(buffer, "of a", 4) && !store.read("b", 0, buffer, 4));
+
+  CHECK(!store.put_if("a", "x", vitrine::Condition(VITRINE_IF_ABSENT)) && store.get("a").text() == "bytes of a");
+  CHECK(store.put_if("i", "1", vitrine::Condition(VITRINE_IF_ABSENT)));
+  const vitrine_value_info first = store.get("i").info();
+  CHECK(store.put_if("i", "2", vitrine::Condition(first.digest_high, first.digest_low)));
+  CHECK(!store.put_if("i", "3", vitrine::Condition(first.digest_high, first.digest_low)));
+  CHECK(store.copy_to("i", folder + ".copy") && !store.copy_to("absent", folder + ".copy"));
+  CHECK(!std::remove((folder + ".copy").c_str()));
+  CHECK(store.flush("i") && !store.flush("absent") && store.remove_expired() == 0 && !store.is_read_only());
+  store.suspend();
+  CHECK(!store.contains("i"));
+  store.resume();
+  CHECK(store.get("i").text() == "2" && store.remove("i"));
 
   vitrine::Batch batch;
   batch.put({"c", "small"}, "c");
