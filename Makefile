@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help setup run build engine test similarity bench bench-check bench-images crash kill stress mutants sanitize \
   sanitize-thread sanitize-address lint tidy format fuzz coverage \
-  docs library install uninstall examples bench-c python clean
+  docs library install uninstall examples bench-c python cluster clean
 
 # The toolchain's crash backtracer can hang an unattended run.
 export SWIFT_BACKTRACE := enable=no
@@ -44,6 +44,10 @@ PARTIAL ?=
 SCENE ?=
 LOADS ?=
 SUITES ?=
+# The program of `cluster`. Without it, the goal builds one.
+CACHECTL ?=
+# More options of `cluster`, as in CLUSTER='--values 100000 --json figures.json'.
+CLUSTER ?=
 # The folder of `install` and `uninstall`. DESTDIR goes before it, for packages.
 PREFIX ?= /usr/local
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
@@ -93,6 +97,9 @@ test: setup lint tidy ## Check the style and the rules, build, run all tests
 	@$(SWIFT_BUILD) --build-tests --scratch-path '$(BUILD)'
 	@scripts/api --check --build='$(BUILD)'
 	@scripts/test --skip-build --scratch-path '$(BUILD)'
+	@if command -v nginx >/dev/null; then \
+	  scripts/cluster --small --cachectl "$$($(SWIFT_BUILD) --scratch-path '$(BUILD)' --show-bin-path)/cachectl"; \
+	else echo 'test: no nginx, so no cluster is driven'; fi
 
 similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs Pillow
 	@scripts/setup --python
@@ -191,7 +198,17 @@ bench-c: setup ## Compare a borrow by the C interface with a get in Swift
 
 python: setup ## Install the Python package in an environment of its own, and run its tests
 	@scripts/setup --python
-	@scripts/python '$(BUILD)' '$(PYTHON_BUILD)'
+	@scripts/python $(if $(PEERS),--peers) '$(BUILD)' '$(PYTHON_BUILD)'
+
+cluster: $(if $(CACHECTL),,setup) ## Drive four servers behind nginx and twemproxy, kill one, restart it: [CACHECTL=] [CLUSTER=options]
+	@scripts/setup --cluster
+ifeq ($(CACHECTL),)
+	@echo 'Building (release) ...'
+	@$(RELEASE) --product cachectl
+	@scripts/cluster --cachectl "$$($(RELEASE) --show-bin-path)/cachectl" $(CLUSTER)
+else
+	@scripts/cluster --cachectl '$(CACHECTL)' $(CLUSTER)
+endif
 
 clean: ## Remove everything that the goals above made
 	@rm -rf '$(BUILD)' '$(ASAN_BUILD)' '$(TSAN_BUILD)' '$(ENGINE_BUILD)' '$(FUZZ_BUILD)'

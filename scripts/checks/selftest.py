@@ -2,7 +2,7 @@
 import subprocess, tempfile, unittest
 from pathlib import Path
 
-from . import commits, documents, engine, language, mutantstest, sourcetext, structure, symbols
+from . import clustertest, commits, documents, engine, language, mutantstest, sourcetext, structure, symbols
 from .debts import Debts, FILE, judge, lower
 from .tree import Finding, Tree
 
@@ -192,7 +192,7 @@ class TidyTests(unittest.TestCase):
         fields = "".join(f"  let a{index} = 1\n" for index in range(12))
         for number, last in enumerate((
                 "let a = 1", "let a: CommitLock", "let a: UpkeepLock", "let a: EvictionLock", "let a = LevelLock<Level, State>()",
-                "let a = Monitor()", "let a: UnsafeMutablePointer<Int>", "let a: UnsafeMutableRawBufferPointer")):
+                "let a = Monitor()", "let a = Monitored(0)", "let a: UnsafeMutablePointer<Int>", "let a: UnsafeMutableRawBufferPointer")):
             self.write("Sources/Vitrine/Platform/Kind.swift", f"class Putter {{\n{fields}  {last}\n}}\n")
             self.expect(*[("properties", "Sources/Vitrine/Platform/Kind.swift", 1)] * (number > 0))
 
@@ -447,4 +447,5 @@ def run():
     loader = unittest.defaultTestLoader
     cases = (TidyTests, mutantstest.CatcherTests, mutantstest.RecordTests)
     suite = unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in cases)
+    suite.addTests(loader.loadTestsFromModule(clustertest))
     return 0 if unittest.TextTestRunner(verbosity=0).run(suite).wasSuccessful() else 1
