@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help setup run build engine test similarity bench bench-check bench-images crash kill stress mutants sanitize \
   sanitize-thread sanitize-address lint tidy format fuzz coverage \
-  docs library install uninstall examples bench-c python cluster clean
+  docs library install uninstall deb examples bench-c python cluster clean
 
 # The toolchain's crash backtracer can hang an unattended run.
 export SWIFT_BACKTRACE := enable=no
@@ -50,6 +50,8 @@ CACHECTL ?=
 CLUSTER ?=
 # The folder of `install` and `uninstall`. DESTDIR goes before it, for packages.
 PREFIX ?= /usr/local
+# The folder of `deb` for its packages.
+DEB ?= $(BUILD)/deb
 SECONDS_OF_STRESS := $(if $(filter command line environment override,$(origin SECONDS)),$(SECONDS),60)
 
 SOURCES := Sources Tests Fuzz Benchmarks Package.swift
@@ -188,6 +190,11 @@ install: setup ## Install library, headers, pkg-config and CMake files, cachectl
 
 uninstall: ## Remove the files of `install`: PREFIX=/usr/local [DESTDIR=]
 	@scripts/install --uninstall '$(PREFIX)'
+
+deb: setup ## Make packages for Debian of library, headers and cachectl, which lintian accepts, in DEB=.build/deb
+	@scripts/setup --deb
+	@library="$$(scripts/library '$(BUILD)')" && $(RELEASE) --product cachectl && \
+	  scripts/deb '$(DEB)' "$$library" "$$($(RELEASE) --show-bin-path)/cachectl"
 
 examples: setup ## Build and run Examples/C against a copy that is installed in a temporary folder
 	@library="$$(scripts/library '$(BUILD)')" && scripts/examples "$$library"
