@@ -275,8 +275,8 @@ class Cache:
 
     def _record(self, folder: _Folder, value: Any, expire: float | None, read: bool, tag: Any) -> _Record:
         packed = b"b" + value.read() if read and hasattr(value, "read") else _pack(value, self._protocol)
-        is_kept = expire is None or expire == float("inf")
-        return _Record(packed, folder.metadata(tag), None if is_kept else time.time() + expire)
+        end = None if expire is None or expire == float("inf") else time.time() + expire
+        return _Record(packed, folder.metadata(tag), end)
 
     def _forget_queue(self, folder: _Folder, key: Any) -> None:
         """Reads the numbers of a queue again after another change of one of its keys."""
