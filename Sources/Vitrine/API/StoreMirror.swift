@@ -15,8 +15,8 @@ extension Blob: CustomReflectable {
   }
 }
 
-/// A dump of a writer shows the length of its body, not the store that it writes to.
+/// A dump of a writer shows the declared length of its body, not the store that it writes to.
 extension BodyWriter: CustomReflectable {
-  /// The announced length of the body. O(1).
+  /// The declared length of the body. O(1).
   public var customMirror: Mirror { Mirror(self, children: ["length": length as Any], displayStyle: .class) }
 }

@@ -123,7 +123,7 @@ final class LeftoverChecker: StorePart {
     }
     guard catalog.segments.id(leftover.slot) == leftover.id else { return }
     try upkeepLock.withLock { upkeep throws(StoreError) in try entryRemover.drop(lost, upkeep) }
-    // These payloads are used by other keys, although their own keys are gone.
+    // Entries of other keys that use one of these payloads are dropped too.
     let sharers = try lostRecords.sharers(of: payloads.filter { catalog.contents.has($0.0, $0.1) })
     try upkeepLock.withLock { upkeep throws(StoreError) in try entryRemover.drop(sharers, upkeep) }
     try vouch(for: leftover)

@@ -40,7 +40,7 @@ package struct KeySlot: Sendable {
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
   }
-  /// Gets, overwrites and changes of metadata since the key was put, or since its segment had its last turn; at most 3.
+  /// At most 3. A get, an overwrite or a change of metadata adds one; a turn of the segment takes one or all.
   @inline(__always) var uses: Int {
     get { Int(word0 >> 40 & 3) }
     set { word0 = word0 & ~(3 << 40) | UInt64(min(newValue, 3)) << 40 }

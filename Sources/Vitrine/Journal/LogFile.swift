@@ -7,7 +7,7 @@ package final class LogFile: @unchecked Sendable {
   package let name: String
   package let file: any File
   package let byteCount: Int
-  /// Bytes of the disk that the file took when it was opened.
+  /// The bytes by which the file counts against the budget now.
   package var chargedByteCount: Int { (try? file.status().chargedByteCount(atMost: byteCount)) ?? byteCount }
   /// Stores frames without a system call, if the file system promises the blocks of an allocated file.
   private let pages: PopulatedPages?

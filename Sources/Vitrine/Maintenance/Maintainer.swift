@@ -202,7 +202,7 @@ final class Maintainer: StorePart {
     return .max
   }
 
-  /// Milliseconds until a checkpoint must save the uses since the last one; `Int.max` if there were none.
+  /// Milliseconds until the uses since the last save must be saved; `Int.max` if there are none.
   private func untilRecencyIsOld(_ upkeep: borrowing UpkeepLock.Held) -> Int {
     guard hasUnsavedUses(upkeep) else { return .max }
     let since = environment.clock.monotonicNanoseconds() &- upkeep.state.quiet.lastUses.nanoseconds

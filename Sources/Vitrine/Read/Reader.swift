@@ -145,8 +145,8 @@ final class Reader: StorePart {
     }
   }
 
-  /// Whether a get would read no file and decompress nothing, because the value is plain and was checked. Returns nil
-  /// if there is no entry. The answer may be outdated a moment later.
+  /// Whether a get would read no file and decompress nothing, because the value is uncompressed and trusted. Returns
+  /// nil if there is no entry. The answer may be outdated a moment later.
   func isAtHand(_ url: UnsafeRawBufferPointer, _ style: Style) -> Bool? {
     style.bytes.withUnsafeBytes { styleBytes in
       let found = catalog.keys.find(catalog.hasher.key(url, styleTag: style.tag), counts: false) { slot in
@@ -314,7 +314,7 @@ final class Reader: StorePart {
   }
 
   /// Borrows the payload that another record carries, if it was checked and can be borrowed in place. A function of its
-  /// own for the same reason as ``borrowSlowly(_:_:_:_:_:)``.
+  /// own, so that it costs a hit no registers.
   @inline(never)
   private func borrowShared(_ name: PayloadName, _ slot: KeySlot, _ hash: KeyHash) -> Borrow? {
     guard let (location, pin) = catalog.pinCandidate(catalog.hasher.content(name.digest)) else { return nil }

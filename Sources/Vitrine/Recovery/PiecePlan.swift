@@ -25,7 +25,7 @@ package struct PiecePlan: Equatable {
     package var journalWords: Int
     /// See ``PiecePlan/owed``.
     package var owed: Int
-    /// The blocks that are free, or can be made so by publishing the present root once more.
+    /// The blocks that are free, or become free when the older root is erased.
     package var freeBlocks: Int
     /// The blocks that are free without that.
     package var blocksFreeNow: Int

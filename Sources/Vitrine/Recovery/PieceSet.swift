@@ -52,8 +52,8 @@ package struct PieceSet {
     return try area.status().chargedByteCount(atMost: blockCount * Piece.blockByteCount) - before
   }
 
-  /// Cuts the area to `blockCount` blocks, or behind the last block that a root names. Returns the bytes by which it has
-  /// grown.
+  /// Cuts the area to `blockCount` blocks, but not before the end of the last block that a root names. Returns the change
+  /// of its bytes.
   package mutating func cut(to blockCount: Int) throws(SystemError) -> Int {
     let end = max(blockCount, blocks.usedLength)
     if end >= self.blockCount { return 0 }
@@ -84,7 +84,7 @@ package struct PieceSet {
     package let byteCount: Int
   }
 
-  /// Whether there are free blocks for the pieces of a draft. If not, the present root has to be published again first.
+  /// Whether there are free blocks for the pieces of a draft. If not, the older root must be erased first.
   package func hasRoom(for draft: IndexDraft) -> Bool { blocksNeeded(by: draft) <= blocks.freeCount }
 
   /// Writes the pieces of a draft to free blocks. Throws `noSpace` if there are too few of them, which a checkpoint

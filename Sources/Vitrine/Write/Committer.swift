@@ -29,8 +29,9 @@ final class Committer: StorePart {
     self.originals = originals
   }
 
-  /// Commits the operations together: one frame, then the index. Returns nil if a put must be placed again, because the
-  /// payload that it shares is gone or the payload that it carries is shared by now.
+  /// Commits the operations together: one frame, then the index. Returns nil if a put must be placed again: the payload that
+  /// it shares is gone, the payload that it carries is stored by now, or the entry or the original that it depends on has
+  /// changed.
   ///
   /// The operations have different keys, and none depends on another. `awaitsSync` is true if the caller makes the
   /// frame durable next.
@@ -283,7 +284,8 @@ final class Committer: StorePart {
     }
   }
 
-  /// Whether the payloads that the puts share are still there, and the payloads that they carry are still new.
+  /// Whether the payloads that the puts share are still there, the payloads that they carry are still new, and the
+  /// entries and originals that they depend on are unchanged.
   private func isStillRight(
     _ operations: [PendingOperation], _ held: borrowing CommitLock.Held
   ) -> Bool {

@@ -1,6 +1,6 @@
 /// Looks for the end of a head in input that grows, and reads each byte once.
 struct HeadSearch {
-  /// The bytes of a head that has not arrived whole.
+  /// The number of bytes that were searched without finding the end of the head.
   private var searchedCount = 0
 
   /// Begins with the head of the next request.
