@@ -119,6 +119,7 @@ let package = Package(
       dependencies: [
         "Vitrine", "VitrineSimulation", "CacheCtlKit", "CacheCtlBase", "CZstd", "CZlib",
         .target(name: "CacheCtlPictures", condition: .when(traits: ["Images"])),
+        .target(name: "VitrineImages", condition: .when(traits: ["Images"])),
         .target(name: "VitrineServer", condition: .when(traits: ["Server"])),
       ],
       path: "Sources/cachectl", exclude: ["Base", "Main", "Pictures"]),
@@ -152,7 +153,7 @@ let package = Package(
       name: "CacheCtlTests",
       dependencies: [
         "Vitrine", "VitrineImages", "VitrineSimulation", "CacheCtlKit", "CacheCtlBase", "CacheCtlTool", "cachectl",
-        "LocalServer", "CZstd", "CZlib",
+        "LocalServer", "CZstd", "CZlib", .target(name: "VitrineServer", condition: .when(traits: ["Server"])),
       ]),
     // A decoder that misbehaves on request.
     .executableTarget(
@@ -166,7 +167,8 @@ let package = Package(
         "vitrine-decoder", "decoder-faults", "CSQLite", "CLCMS", "CZlib",
       ]),
     .testTarget(
-      name: "VitrineServerTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "cachectl"]),
+      name: "VitrineServerTests",
+      dependencies: ["Vitrine", "VitrineServer", "VitrineImages", "LocalServer", "FolderRemoval", "cachectl"]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(
       name: "VitrineCTests", dependencies: ["CVitrine", "Vitrine", "VitrineC"], exclude: ["Programs", "Symbols.txt"]),

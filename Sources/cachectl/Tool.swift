@@ -17,6 +17,7 @@ package enum Tool {
   static var specifications: [CommandSpecification] { commands.map { $0.specification } }
 
   package static func run() -> ExitStatus {
+    PictureCommands.decodeIfAsked()
     StandardStreams.prepare()
     let output = Output(descriptor: STDOUT_FILENO)
     var name: String?

@@ -45,6 +45,12 @@ final class Client {
     }
   }
 
+  /// Lets the close of the socket break the connection off, as the death of a machine does.
+  func resetAtClose() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+  }
+
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
   /// Receives at least one byte.

@@ -1,6 +1,9 @@
 import Foundation
 import Glibc
+import LocalServer
 import Testing
+import Vitrine
+import VitrineImages
 
 /// `cachectl serve` with HTTP and a log, in a process of its own.
 struct ServeCommandTests {
@@ -31,6 +34,38 @@ struct ServeCommandTests {
     #expect(old.contains("method=PUT"))
     #expect(new.contains("method=GET"))
     #expect(new.hasSuffix("event=stop\n"))
+  }
+
+  @Test func theToolMakesPicturesOfAListedHost() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let layout = try #require(BitmapLayout(width: 90, height: 60, format: .rgbx8888))
+    let file = try ImageEncoder.encode(try Bitmap(layout: layout) { _ in }, as: .png)
+    let origin = try LocalServer.TestServer { $0.path == "/a?b" ? .init(body: file) : .status(404) }
+    let (process, _) = try start([
+      "serve", folder + "/store", "--http", "unix:" + folder + "/s", "--budget", "64MiB", "--threads", "1",
+      "--image-host", "127.0.0.1:\(origin.port)", "--image-style", "square-20", "--image-private",
+      "--image-timeout", "3600",
+    ])
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    let client = try Client(path: folder + "/s")
+    for (path, status) in [("a%3Fb", 200), ("a%3Fb", 200), ("missing", 404)] {
+      let target = "/image/square-20/http%3A%2F%2F127.0.0.1%3A\(origin.port)%2F\(path)"
+      try client.send(WebResponse.request("GET", target, [], body: nil))
+      let response = try client.response()
+      #expect(response.status == status)
+      if status == 200 { #expect(try ImageDecoder().decode(response.body).size.width == 20) }
+    }
+    try client.send(WebResponse.request("GET", "/image/square-20/http%3A%2F%2F127.0.0.1%3A1%2Fa", [], body: nil))
+    #expect(try client.response().status == 403)
+    let refused = "/image/square-21/http%3A%2F%2F127.0.0.1%3A\(origin.port)%2Fa"
+    try client.send(WebResponse.request("GET", refused, [], body: nil))
+    #expect(try client.response().status == 403)
+    #expect(origin.paths == ["/a?b", "/missing"])
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
   }
 
   @Test func aReadOnlyToolRefusesChanges() throws {

@@ -77,9 +77,27 @@
       return result
     }
 
-    /// Whether the settings allow the server of an `http:` or `https:` URL. Its address is checked later.
-    package func allows(_ url: String) -> Bool {
-      WebAddress(LoadURL(url.utf8)).map { loop.settings.refusal(of: $0) == nil } ?? false
+    /// Whether a text is a URL of `http:` or `https:`.
+    package static func isAddress(_ url: String) -> Bool { WebAddress(LoadURL(url.utf8)) != nil }
+
+    /// Returns the server of an `http:` or `https:` URL as `host:port`, and the URL in its normal form. Returns nil if
+    /// the settings do not allow the server, or if the URL has a user name. The address of the server is checked later.
+    package func allowedAddress(_ url: String) -> (server: String, url: String)? {
+      guard let address = WebAddress(LoadURL(url.utf8)), !address.hasUser, loop.settings.refusal(of: address) == nil
+      else { return nil }
+      return ("\(address.origin.host):\(address.origin.port)", address.plainText)
+    }
+
+    /// Returns the servers of `HOST` or `HOST:PORT` for `allowedServers`: without a port, those of `http:` and
+    /// `https:`. Returns nil for other text.
+    package static func servers(_ text: String) -> [String]? {
+      guard !text.contains(where: { "/?#\\@*,%".contains($0) }),
+        let address = WebAddress(LoadURL("http://\(text)/".utf8)),
+        !address.origin.host.isEmpty, address.origin.port != "0",
+        text.wholeMatch(of: /(\[[^\]]*\]|[^\[\]:]+)(:[0-9]{1,5})?/) != nil
+      else { return nil }
+      let ports = text.contains(/:[0-9]+$/) && !text.hasSuffix("]") ? [address.origin.port] : ["80", "443"]
+      return ports.map { "\(address.origin.host):\($0)" }
     }
 
     /// Loads bytes. Throws ``LoadError``, `CancellationError`, errors of the receiver, and

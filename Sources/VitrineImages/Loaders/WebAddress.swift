@@ -60,6 +60,22 @@
       origin = Origin(scheme: scheme, host: name.hasSuffix(".") ? String(name.dropLast()) : name, port: port)
     }
 
+    /// User name, password, host and port, followed by path and query.
+    private var parts: (authority: Substring, rest: Substring) {
+      let text = text.drop { $0 != ":" }.dropFirst(3)
+      let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
+      return (text[..<end], text[end...].prefix { $0 != "#" })
+    }
+
+    /// Whether the URL has a user name or a password.
+    var hasUser: Bool { parts.authority.contains("@") }
+
+    /// The address without a user name, and with a port only if it is not that of the scheme.
+    var plainText: String {
+      let isUsual = origin.port == (origin.scheme == "https" ? "443" : "80")
+      return "\(origin.scheme)://\(origin.host)\(isUsual ? "" : ":\(origin.port)")\(parts.rest)"
+    }
+
     private static func part(_ part: CURLUPart, _ handle: OpaquePointer) -> String? {
       var text: UnsafeMutablePointer<CChar>?
       let flags = part == CURLUPART_PORT ? UInt32(CURLU_DEFAULT_PORT) : 0

@@ -1,11 +1,17 @@
 import Foundation
 
-/// The caching rules of a response (RFC 9111, 5.2.2; RFC 5861; RFC 8246) that apply to a private cache.
+/// The caching rules of a response (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
 struct CacheControl: Hashable {
   var maxAge: Int64?
+  /// The lifetime in a cache that serves several users (`s-maxage`).
+  var sharedMaxAge: Int64?
   var isNoStore = false
+  /// Whether the response is meant for one user.
+  var isPrivate = false
   var isNoCache = false
   var mustRevalidate = false
+  /// The same for a cache that serves several users: `proxy-revalidate`, and also `s-maxage`.
+  var sharedMustRevalidate = false
   var isImmutable = false
   var staleWhileRevalidate: Int64?
   var staleIfError: Int64?
@@ -25,7 +31,12 @@ struct CacheControl: Hashable {
     for (name, value) in CacheControl.directives(text) {
       switch name {
       case "max-age": maxAge = min(maxAge ?? .max, CacheControl.seconds(value))
+      case "s-maxage":
+        sharedMaxAge = min(sharedMaxAge ?? .max, CacheControl.seconds(value))
+        sharedMustRevalidate = true
+      case "proxy-revalidate": sharedMustRevalidate = true
       case "no-store": isNoStore = true
+      case "private": isPrivate = true
       case "no-cache": isNoCache = true
       case "must-revalidate": mustRevalidate = true
       case "immutable": isImmutable = true

@@ -48,14 +48,18 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   /// Creates the record of a picture that an app saved.
   init(placeholder: PlaceholderHash) { self.placeholder = placeholder }
 
-  /// Reads a response. Header names may be in any case. `now` is in milliseconds since 1970.
-  init(headers: [String: String], requestHeaders: [String: String], now: Int64) {
+  /// Reads a response. Header names may be in any case. `now` is in milliseconds since 1970. `isShared` applies the
+  /// rules of a cache that serves several users.
+  init(headers: [String: String], requestHeaders: [String: String], now: Int64, isShared: Bool = false) {
     self.init(
-      Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }, requestHeaders, now)
+      Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }, requestHeaders, now,
+      isShared)
   }
 
   /// Reads a response whose header names are in lower case.
-  private init(_ headers: [String: String], _ requestHeaders: [String: String], _ now: Int64) {
+  private init(
+    _ headers: [String: String], _ requestHeaders: [String: String], _ now: Int64, _ isShared: Bool
+  ) {
     let sent = Dictionary(requestHeaders.map { ($0.key.lowercased(), $0.value) }) { a, _ in a }
     contentType = headers["content-type"]
     entityTag = headers["etag"]
@@ -65,13 +69,22 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     for name in (headers["vary"] ?? "").lowercased().split(whereSeparator: { ", \t".contains($0) }) {
       vary[String(name)] = sent[String(name)] ?? ""
     }
-    let control = CacheControl(cacheControl ?? "")
+    var control = CacheControl(cacheControl ?? "")
+    if isShared {
+      control.isNoStore = control.isNoStore || control.isPrivate
+      control.mustRevalidate = control.mustRevalidate || control.sharedMustRevalidate
+    }
     mustRevalidate = control.mustRevalidate || control.isNoCache
     isNoStore = control.isNoStore
     if control.isImmutable { isImmutable = true }
     staleWhileRevalidating = (control.staleWhileRevalidate ?? 0) * 1000
     staleIfError = (control.staleIfError ?? 0) * 1000
     statedFreshUntil = ResponseRecord.freshUntil(control, headers, now)
+    // The shorter lifetime, because the one that is passed on to users is the same.
+    if isShared, let shared = control.sharedMaxAge, !control.isNoCache, !control.isNoStore {
+      control.maxAge = shared
+      statedFreshUntil = min(statedFreshUntil ?? .max, ResponseRecord.freshUntil(control, headers, now) ?? .max)
+    }
     confirmedAt = now
   }
 
@@ -89,7 +102,9 @@ struct ResponseRecord: Codable, Hashable, Sendable {
 
   /// Returns the record after a 304 answer. Headers of the answer replace those of the same name, and the others stay
   /// (RFC 9111, 3.2). So a stored `max-age` starts again now.
-  func refreshed(by headers: [String: String], requestHeaders: [String: String], now: Int64) -> ResponseRecord {
+  func refreshed(
+    by headers: [String: String], requestHeaders: [String: String], now: Int64, isShared: Bool = false
+  ) -> ResponseRecord {
     var all: [String: String] = [:]
     all["content-type"] = contentType
     all["etag"] = entityTag
@@ -100,7 +115,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     let new = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }
     // A 304 has no body. Some servers send a content type with it that does not describe the picture.
     all.merge(new.filter { $0.key != "content-type" || contentType == nil }) { $1 }
-    var record = ResponseRecord(all, requestHeaders, now)
+    var record = ResponseRecord(all, requestHeaders, now, isShared)
     record.hash = hash
     return record
   }

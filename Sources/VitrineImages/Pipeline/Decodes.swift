@@ -87,6 +87,9 @@ final class Decodes: Sendable {
     return isEnough(shared.image, for: styles) ? shared : nil
   }
 
+  /// Returns when no decoding is under way.
+  func end() async { await joined.end() }
+
   private func held(_ subject: Subject) -> Picture? { held.withLock { $0[subject]?.picture } }
 
   private func decode(

@@ -16,7 +16,6 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let interest: Interest
     var waiters: [Int: Waiter] = [:]
     var hasBegun = false
-    var task: Task<Void, Never>?
 
     var priority: Priority { waiters.values.map(\.priority).max() ?? .preheating }
   }
@@ -25,6 +24,8 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var jobs: [Key: Job] = [:]
     /// Results of ended jobs, until their waiters fetch them.
     var results: [Int: Result<Value, any Error>] = [:]
+    /// The tasks of all jobs that have begun and whose work has not ended, also of those that every waiter has left.
+    var tasks: [Int: Task<Void, Never>] = [:]
     /// The next number of a job or waiter.
     var nextNumber = 0
 
@@ -75,6 +76,11 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return try state.withLock { $0.results.removeValue(forKey: waiter) ?? .failure(CancellationError()) }.get()
   }
 
+  /// Returns when the work of all jobs has ended, also of those that every waiter has left.
+  func end() async {
+    while let task = state.withLock({ $0.tasks.values.first }) { await task.value }
+  }
+
   private func join(_ key: Key, _ priority: Priority) -> (waiter: Int, job: Int) {
     let result = state.withLock { state in
       let waiter = state.number()
@@ -91,7 +97,8 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state.withLock { state in
       // The last waiter may have left in the meantime.
       guard let job = state.jobs[key], job.number == number else { return }
-      state.jobs[key]?.task = Task { [interest = job.interest] in
+      // The task removes itself under the lock, so not before it is entered here.
+      state.tasks[number] = Task { [interest = job.interest] in
         let result: Result<Value, any Error>
         do { result = .success(try await work(interest)) } catch { result = .failure(error) }
         self.end(key, number, result)
@@ -101,6 +108,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func end(_ key: Key, _ number: Int, _ result: Result<Value, any Error>) {
     let waiters = state.withLock { state -> [Waiter] in
+      state.tasks[number] = nil
       guard let job = state.jobs[key], job.number == number else { return [] }
       state.jobs[key] = nil
       for waiter in job.waiters.keys { state.results[waiter] = result }
@@ -116,7 +124,7 @@ final class JoinedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return (nil, nil)
       }
       state.jobs[key] = job.waiters.isEmpty ? nil : job
-      return (left, job.waiters.isEmpty ? job.task : nil)
+      return (left, job.waiters.isEmpty ? state.tasks[number] : nil)
     }
     tellPriority(key, number)
     task?.cancel()

@@ -13,6 +13,8 @@ final class Originals: Sendable {
   struct Rules: Sendable {
     var silenceMilliseconds: Int
     var maximumAgeMilliseconds: Int64?
+    /// Whether the storage serves several users.
+    var isShared = false
     /// Returns the milliseconds since 1970.
     var now: @Sendable () -> Int64
   }
@@ -175,8 +177,10 @@ final class Originals: Sendable {
     let fetched = try await fetcher.fetch(
       load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places, watch: watches[download])
     let time = now()
-    let record = ResponseRecord(headers: fetched.headers, requestHeaders: request.headers, now: time)
-      .limited(to: rules.maximumAgeMilliseconds)
+    let record = ResponseRecord(
+      headers: fetched.headers, requestHeaders: request.headers, now: time, isShared: rules.isShared
+    )
+    .limited(to: rules.maximumAgeMilliseconds)
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
       let arrival = Arrival(.array(body), record, places.body)
@@ -189,7 +193,9 @@ final class Originals: Sendable {
     // The stored original is still valid, and only its record changes.
     guard var kept else { throw LoadError.interrupted("the server declared an original valid that is not stored") }
     let refreshed =
-      kept.record?.refreshed(by: fetched.headers, requestHeaders: request.headers, now: time)
+      kept.record?.refreshed(
+        by: fetched.headers, requestHeaders: request.headers, now: time, isShared: rules.isShared
+      )
       .limited(to: rules.maximumAgeMilliseconds) ?? record
     kept.record = refreshed
     kept.isToBeRenewed = false

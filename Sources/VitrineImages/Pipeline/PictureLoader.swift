@@ -16,6 +16,10 @@ final class PictureLoader: Sendable {
     var version: UInt64?
     /// The request headers that selected the original.
     var vary: [String: String] = [:]
+    /// The digest of the original, or nil for an entry that another program wrote.
+    var original: Digest?
+    /// Whether the server of the original forbids to store it.
+    var isNoStore = false
   }
 
   struct Job: Hashable, Sendable {
@@ -62,7 +66,8 @@ final class PictureLoader: Sendable {
         preheatingLimit: preheating),
       Originals.Rules(
         silenceMilliseconds: configuration.silenceMilliseconds,
-        maximumAgeMilliseconds: configuration.maximumAgeMilliseconds, now: configuration.now))
+        maximumAgeMilliseconds: configuration.maximumAgeMilliseconds, isShared: configuration.isShared,
+        now: configuration.now))
     decodes = Decodes(configuration.decoder, work, threads)
   }
 
@@ -184,6 +189,8 @@ final class PictureLoader: Sendable {
     guard let shown = try await shown(kept, request.style, of: request.key, interest) else { return nil }
     var loaded = loaded(shown.bitmap, record, request, version)
     loaded.response.decodeCount = shown.decodeCount
+    // An answer 304 may forbid what an earlier answer allowed.
+    loaded.isNoStore = original?.record?.isNoStore == true
     if case .encoded = kept.content, configuration.styledForm == .automatic, let version = loaded.version,
       let pixels = try await noteShowing(of: shown.bitmap, record, request, version, interest)
     {
@@ -199,11 +206,11 @@ final class PictureLoader: Sendable {
   }
 
   /// Whether the request's headers select the same original.
-  private func mayShow(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
+  func mayShow(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
     request.cachePolicy == .cacheOnly || ResponseRecord.answers(record.vary, request.headers)
   }
 
-  private func isFresh(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
+  func isFresh(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
     request.cachePolicy == .cacheOnly || record.freshUntil.map { configuration.now() < $0 } ?? true
   }
 
@@ -211,6 +218,7 @@ final class PictureLoader: Sendable {
   {
     var loaded = Loaded(response: PictureResponse(bitmap, .styled), freshUntil: record.freshUntil)
     loaded.vary = record.vary
+    loaded.original = record.original
     loaded.version = versions.confirm(record.original, of: request.key, begunAt: version)
     return loaded
   }

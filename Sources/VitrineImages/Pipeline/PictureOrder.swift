@@ -65,6 +65,7 @@ extension PictureLoader {
       response: PictureResponse(bitmap, order.original.isNew ? .network : .original),
       freshUntil: order.original.record?.freshUntil, version: drawn.version)
     loaded.vary = order.original.record?.vary ?? [:]
+    (loaded.original, loaded.isNoStore) = (order.original.digest, order.isNoStore)
     loaded.response.requestCount = order.original.requestCount
     loaded.response.receivedByteCount = order.original.receivedByteCount
     loaded.response.decodeCount = count

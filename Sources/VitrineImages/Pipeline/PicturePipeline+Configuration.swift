@@ -55,6 +55,9 @@ extension PicturePipeline {
     /// stored pictures, also from times without a limit, but not to pictures that the app saved. Negative numbers count
     /// as 0.
     public var maximumAgeMilliseconds: Int64?
+    /// Whether the storage serves several users, as that of a server does (RFC 9111, a shared cache). Then `private`
+    /// answers are not stored, and of `s-maxage` and `max-age` the shorter lifetime counts.
+    public var isShared = false
     /// The current time in milliseconds since 1970.
     public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
     /// A monotonic clock in milliseconds. It times how long a failure is remembered.

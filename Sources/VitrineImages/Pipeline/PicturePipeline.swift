@@ -100,6 +100,19 @@ public final class PicturePipeline: Sendable {
   /// canceled, cancels them, and returns when they have ended.
   public func finishRenewals() async { await pictures.renewals.end() }
 
+  /// Waits for all work, also for that of canceled requests, so that the storage can be closed after it. If the task is
+  /// canceled, cancels the revalidations. The program makes no request meanwhile.
+  package func finishWork() async {
+    // Work that ends may have begun a revalidation, and a revalidation is work.
+    for _ in 0..<2 {
+      await finishRenewals()
+      await pictures.joined.end()
+      await pictures.drawings.end()
+      await pictures.originals.joined.end()
+      await pictures.decodes.end()
+    }
+  }
+
   // MARK: Preheating
 
   /// Prepares pictures in the order of the requests: in the storage, and also in memory unless `destination` is the

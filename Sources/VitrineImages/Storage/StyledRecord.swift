@@ -87,3 +87,13 @@ struct StyledRecord: Hashable {
     return responseMetadata.isEmpty ? fixed : fixed + [isChosenByHeaders ? 1 : 0] + responseMetadata
   }
 }
+
+extension StoredStyled {
+  /// Whether a pipeline made the picture from an original, so that it becomes stale with it.
+  package var hasOriginal: Bool { StyledRecord(metadata: metadata).original != nil }
+}
+
+extension StoredOriginal {
+  /// Whether a pipeline loaded the original, and stored the record of the response with it.
+  package var hasResponse: Bool { ResponseRecord(metadata: metadata)?.confirmedAt != nil }
+}

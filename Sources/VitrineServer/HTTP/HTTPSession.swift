@@ -11,7 +11,7 @@ final class HTTPSession: Session {
   let counters: Counters
   let site: HTTPSite
   let output: ResponseQueue
-  private let peer: String
+  private let client: HTTPClient
   private var state = State.head
   private(set) var requestCount = 0
   private var timer = RequestTimer()
@@ -25,6 +25,8 @@ final class HTTPSession: Session {
     /// A request comes next.
     case head
     case body(Upload)
+    /// The answer is being made elsewhere.
+    case picture(PendingPicture)
     /// These bytes of a refused body are skipped.
     case skipped(left: Int)
     /// The connection ends. Further bytes are dropped, so that the client can read the answer before.
@@ -36,11 +38,15 @@ final class HTTPSession: Session {
   /// A client with wrong credentials is disconnected after so many requests.
   private static let mostWrongCredentials = 10
 
-  init(_ items: ItemStore, counters: Counters, site: HTTPSite, peer: String, output: ResponseQueue) {
+  /// `wake` is called on any thread when ``consume(_:)`` can go on after the session was suspended.
+  init(
+    _ items: ItemStore, counters: Counters, site: HTTPSite, peer: String, output: ResponseQueue,
+    wake: @escaping @Sendable () -> Void = {}
+  ) {
     self.items = items
     self.counters = counters
     self.site = site
-    self.peer = peer
+    client = HTTPClient(name: peer, wake: wake)
     self.output = output
   }
 
@@ -49,9 +55,11 @@ final class HTTPSession: Session {
   var isWithinRequest: Bool {
     switch state {
     case .head, .ended: false
-    case .body, .skipped, .refused: true
+    case .body, .picture, .skipped, .refused: true
     }
   }
+
+  var isSuspended: Bool { if case .picture = state { true } else { false } }
 
   var isDraining: Bool { if case .refused = state { true } else { false } }
 
@@ -64,6 +72,13 @@ final class HTTPSession: Session {
     timer.start()
     defer { timer.pause() }
     while !isEnding, !output.isFull {
+      if case .picture(let pending) = state {
+        guard let answer = pending.answer else { return taken }
+        state = .head
+        timer.add(pending.elapsed)
+        finish(pending, answer)
+        continue
+      }
       let rest = UnsafeRawBufferPointer(rebasing: input[taken...])
       let count =
         switch state {
@@ -71,7 +86,7 @@ final class HTTPSession: Session {
         case .body(let upload): take(upload, rest)
         case .skipped(let left): skip(rest, left)
         case .refused: rest.count
-        case .ended: 0
+        case .picture, .ended: 0
         }
       if count == 0 { return taken }
       taken += count
@@ -151,6 +166,7 @@ final class HTTPSession: Session {
     case (.value(let key), .get), (.value(let key), .head): get(key, head)
     case (.value(let key), .put): put(key, head, length)
     case (.value(let key), .delete): delete(key, head)
+    case (.picture(let key), .get), (.picture(let key), .head): makePicture(key, head, wake: client.wake)
     case (.value, .other):
       refuse(
         .methodNotAllowed, "a value has the methods GET, HEAD, PUT and DELETE",
@@ -173,7 +189,7 @@ final class HTTPSession: Session {
       } else {
         respond(.ok, HTTPSite.textFields, "ok\n")
       }
-    case .value: break
+    case .value, .picture: break
     }
   }
 
@@ -186,6 +202,13 @@ final class HTTPSession: Session {
     if awaitsContinue { output.append("HTTP/1.1 100 Continue\r\n\r\n") }
     state = .body(upload)
   }
+
+  func connectionEnded() {
+    if case .picture(let pending) = state { pending.cancel() }
+  }
+
+  /// Answers when the picture is made or refused.
+  func wait(for picture: PendingPicture) { state = .picture(picture) }
 
   private func take(_ upload: Upload, _ input: UnsafeRawBufferPointer) -> Int {
     let count = upload.take(input)
@@ -222,8 +245,15 @@ final class HTTPSession: Session {
   /// Queues an answer with a part of a value.
   func respond(_ status: HTTPStatus, _ fields: String, _ blob: Blob, _ share: MemoryShare, _ part: Range<Int>) {
     begin(status, fields, byteCount: part.count)
-    output.append(blob, share, part: part)
-    finish(status, byteCount: part.count)
+    if exchange.hasAnswerBody { output.append(blob, share, part: part) }
+    finish(status, byteCount: exchange.hasAnswerBody ? part.count : 0)
+  }
+
+  /// Queues an answer with bytes that were made for it.
+  func respond(_ status: HTTPStatus, _ fields: String, _ bytes: HeldBytes, _ share: MemoryShare) {
+    begin(status, fields, byteCount: bytes.bytes.count)
+    if exchange.hasAnswerBody { output.append(bytes, share) }
+    finish(status, byteCount: exchange.hasAnswerBody ? bytes.bytes.count : 0)
   }
 
   private func begin(_ status: HTTPStatus, _ fields: String, byteCount: Int) {
@@ -239,7 +269,7 @@ final class HTTPSession: Session {
     let nanoseconds = timer.lap()
     counters.latencies.note(exchange.kind, nanoseconds)
     if let log = site.log {
-      log.write(exchange.line(peer: peer, status, byteCount: byteCount, nanoseconds: nanoseconds))
+      log.write(exchange.line(peer: client.name, status, byteCount: byteCount, nanoseconds: nanoseconds))
     }
     if exchange.isRefused {
       state = .refused
@@ -252,6 +282,14 @@ final class HTTPSession: Session {
 
   /// Notes that the present request is about a value.
   func note(_ kind: RequestKind) { exchange.kind = kind }
+}
+
+/// The client of a connection.
+private struct HTTPClient {
+  /// The address, for the log.
+  let name: String
+  /// Lets the connection go on.
+  let wake: @Sendable () -> Void
 }
 
 /// A request, as far as its answer depends on it.

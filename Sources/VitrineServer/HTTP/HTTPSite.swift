@@ -4,6 +4,8 @@ struct HTTPSite: Sendable {
   let isReadOnly: Bool
   let credentials: Credentials?
   let log: ServerLog?
+  /// Makes the pictures of `/image/`. Nil refuses them.
+  var pictures: (any PictureMaking)?
 
   static let readingMethods = "GET, HEAD"
   static let allMethods = "GET, HEAD, PUT, DELETE"

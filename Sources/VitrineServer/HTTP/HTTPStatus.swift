@@ -20,7 +20,9 @@ enum HTTPStatus: Int, CaseIterable {
   case rangeNotSatisfiable = 416
   case headTooLarge = 431
   case internalServerError = 500
+  case badGateway = 502
   case serviceUnavailable = 503
+  case gatewayTimeout = 504
   case unsupportedVersion = 505
   case insufficientStorage = 507
 
@@ -44,6 +46,8 @@ enum HTTPStatus: Int, CaseIterable {
     case .rangeNotSatisfiable: "Range Not Satisfiable"
     case .headTooLarge: "Request Header Fields Too Large"
     case .internalServerError: "Internal Server Error"
+    case .badGateway: "Bad Gateway"
+    case .gatewayTimeout: "Gateway Timeout"
     case .serviceUnavailable: "Service Unavailable"
     case .unsupportedVersion: "HTTP Version Not Supported"
     case .insufficientStorage: "Insufficient Storage"
@@ -68,7 +72,7 @@ enum HTTPStatus: Int, CaseIterable {
   /// reasons of the server have counters of their own.
   var isError: Bool {
     switch self {
-    case .notFound, .preconditionFailed, .rangeNotSatisfiable, .serviceUnavailable: false
+    case .notFound, .preconditionFailed, .rangeNotSatisfiable, .badGateway, .serviceUnavailable, .gatewayTimeout: false
     default: rawValue >= 400
     }
   }

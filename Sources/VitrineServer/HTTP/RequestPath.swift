@@ -4,14 +4,20 @@ import Vitrine
 ///
 /// The path of a value is `/v1/STYLE/URL`, both percent-encoded. The style ends at the next slash, so a slash in it is written
 /// `%2F`. The URL is all that follows. It may be empty and may have any bytes. A question mark in it is written `%3F`.
+/// The path of a picture that is made on request is `/image/STYLE/URL`, in the same form.
 enum RequestPath: Equatable {
   case value(CacheKey)
+  case picture(CacheKey)
   case metrics, health, status
 
   init(_ target: [UInt8]) throws(RequestHead.Refusal) {
     let target = RequestPath.withoutServer(target)
     if target.starts(with: "/v1/".utf8) {
       self = .value(try RequestPath.key(target[4...]))
+      return
+    }
+    if target.starts(with: "/image/".utf8) {
+      self = .picture(try RequestPath.key(target[7...]))
       return
     }
     switch String(decoding: target.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) {
@@ -34,7 +40,7 @@ enum RequestPath: Equatable {
 
   private static func key(_ path: ArraySlice<UInt8>) throws(RequestHead.Refusal) -> CacheKey {
     guard let slash = path.firstIndex(of: UInt8(ascii: "/")) else {
-      throw RequestHead.Refusal(status: .notFound, text: "the path of a value is /v1/STYLE/URL")
+      throw RequestHead.Refusal(status: .notFound, text: "a path has a style and a URL: /v1/STYLE/URL")
     }
     if path.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
       throw RequestHead.Refusal(status: .badRequest, text: "write a question mark of the URL as %3F, and # as %23")

@@ -1,14 +1,17 @@
 /// A client's socket with its session. Used on the thread of its loop.
 final class Connection {
-  private let socket: Int32
+  let socket: Int32
   private unowned let loop: EventLoop
   private let session: any Session
   private let output: ResponseQueue
   private var readEvent: Event?
   private var writeEvent: Event?
+  /// Reports the end of a client that waits for its answer. Made when it is first needed.
+  private var closedEvent: Event?
   /// Received bytes that the session has not taken.
   private var waiting: [UInt8] = []
   private var isClosed = false
+  private var isSuspended = false
   /// The time of the monotonic clock, in nanoseconds, at which the connection ends unless it makes progress.
   private(set) var deadline: UInt64? {
     didSet {
@@ -45,9 +48,19 @@ final class Connection {
     isClosed = true
     readEvent?.free()
     writeEvent?.free()
+    closedEvent?.free()
     Socket.close(socket)
     deadline = nil
+    session.connectionEnded()
     loop.remove(self)
+  }
+
+  /// Goes on after the session was suspended.
+  func wakeUp() {
+    guard isSuspended, !isClosed else { return }
+    isSuspended = false
+    closedEvent?.remove()
+    resume()
   }
 
   /// Sends queued answers as far as the socket accepts them at once, and closes the socket.
@@ -105,6 +118,7 @@ final class Connection {
         return false
       }
       if session.isDraining { drain() }
+      if session.isSuspended { return suspend(received, from: taken) }
       if taken < received.count, session.hasYielded || wasFull && rounds == Connection.mostRounds {
         loop.counters.add(.yields)
         return pause(received, from: taken)
@@ -121,6 +135,22 @@ final class Connection {
     readEvent?.remove()
     writeEvent?.add()
     setDeadline()
+    return false
+  }
+
+  /// Stops reading until ``wakeUp()``. A client that sends nothing more counts as gone, also if it would still read.
+  private func suspend(_ received: UnsafeRawBufferPointer, from taken: Int) -> Bool {
+    keep(received, from: taken)
+    readEvent?.remove()
+    isSuspended = true
+    deadline = nil
+    if closedEvent == nil {
+      // Some ends are reported as bytes to read. Bytes of the next request are reported once, and stay unread.
+      closedEvent = loop.event(socket, [.closed, .read, .edge, .persistent], self) { connection, kinds in
+        if kinds.contains(.closed) || Socket.hasFailed(connection.socket) { connection.end() }
+      }
+    }
+    closedEvent?.add()
     return false
   }
 

@@ -16,6 +16,10 @@ final class Event {
     let rawValue: Int16
     static let read = Kinds(rawValue: Int16(EV_READ))
     static let write = Kinds(rawValue: Int16(EV_WRITE))
+    /// The peer sends nothing more.
+    static let closed = Kinds(rawValue: Int16(EV_CLOSED))
+    /// One call for each change, instead of calls for as long as the state lasts.
+    static let edge = Kinds(rawValue: Int16(bitPattern: UInt16(EV_ET)))
     static let persistent = Kinds(rawValue: Int16(EV_PERSIST))
     static let signal = Kinds(rawValue: Int16(EV_SIGNAL))
   }

@@ -13,7 +13,8 @@ final class EventLoop: @unchecked Sendable {
   private let mailbox: Mailbox<Message>
   private var wakeEvent: Event?
   private var thread: LoopThread?
-  private var connections: [ObjectIdentifier: Connection] = [:]
+  /// The open connections by their sockets.
+  private var connections: [Int32: Connection] = [:]
   private var listeners: [Listener] = []
   private var deadlines = DeadlineTimer()
   /// The number of open connections.
@@ -24,6 +25,7 @@ final class EventLoop: @unchecked Sendable {
   private enum Message {
     case adopt(Int32, SessionMaker)
     case listen([Int32], Distributor)
+    case wake(Int32)
     case stop
   }
 
@@ -62,6 +64,10 @@ final class EventLoop: @unchecked Sendable {
   /// Accepts the connections of listening sockets.
   func listen(_ sockets: [Int32], _ distributor: Distributor) { mailbox.post(.listen(sockets, distributor)) }
 
+  /// Lets the suspended session of a socket go on. A socket that was closed meanwhile, or has another connection, is not
+  /// affected.
+  func wake(_ socket: Int32) { mailbox.post(.wake(socket)) }
+
   /// Sends queued answers, closes all connections, and ends the thread.
   func stop() {
     mailbox.post(.stop)
@@ -85,10 +91,11 @@ final class EventLoop: @unchecked Sendable {
       switch message {
       case .adopt(let socket, let session):
         let connection = Connection(socket, self, session)
-        connections[ObjectIdentifier(connection)] = connection
+        connections[socket] = connection
         connection.start()
       case .listen(let sockets, let distributor):
         for socket in sockets { listeners.append(Listener(socket, self) { distributor.place($0) }) }
+      case .wake(let socket): connections[socket]?.wakeUp()
       case .stop: event_base_loopbreak(base)
       }
     }
@@ -103,7 +110,7 @@ final class EventLoop: @unchecked Sendable {
 
   /// Removes a connection that has ended.
   func remove(_ connection: Connection) {
-    if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil {
+    if connections.removeValue(forKey: connection.socket) != nil {
       connectionCount.wrappingSubtract(1, ordering: .relaxed)
     }
   }

@@ -15,11 +15,13 @@ final class ResponseQueue {
   private enum Part {
     case text(byteCount: Int)
     case value(Blob, Range<Int>, MemoryShare?)
+    case held(HeldBytes, MemoryShare)
 
     var byteCount: Int {
       switch self {
       case .text(let byteCount): byteCount
       case .value(_, let range, _): range.count
+      case .held(let held, _): held.bytes.count
       }
     }
   }
@@ -93,6 +95,13 @@ final class ResponseQueue {
     valueByteCount += range.count
   }
 
+  /// Appends bytes, and holds their share of memory until they are sent.
+  func append(_ held: HeldBytes, _ share: MemoryShare) {
+    guard !held.bytes.isEmpty else { return }
+    parts.append(.held(held, share))
+    valueByteCount += held.bytes.count
+  }
+
   private func note(textByteCount count: Int) {
     guard count > 0 else { return }
     if case .text(let before)? = parts.last, parts.count > sentParts {
@@ -136,6 +145,7 @@ final class ResponseQueue {
         bytes += text[offset..<offset + count]
         offset += count
       case .value(let blob, let range, _): blob.withBytes { $0.withUnsafeBytes { bytes += $0[range] } }
+      case .held(let held, _): bytes += held.bytes
       }
     }
     removeAll()
@@ -155,6 +165,9 @@ final class ResponseQueue {
           case .value(let blob, let range, _):
             let start = blob.withBytes { $0.withUnsafeBytes { $0.baseAddress! } } + range.lowerBound
             vectors[count] = iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: range.count)
+          case .held(let held, _):
+            vectors[count] = iovec(
+              iov_base: UnsafeMutableRawPointer(mutating: held.bytes.baseAddress!), iov_len: held.bytes.count)
           }
           count += 1
         }
@@ -181,8 +194,8 @@ final class ResponseQueue {
       sentBytes = 0
       switch part {
       case .text(let byteCount): sentText += byteCount
-      case .value(_, let range, _):
-        valueByteCount -= range.count
+      case .value, .held:
+        valueByteCount -= part.byteCount
         // Releases the value and its share of memory.
         parts[sentParts] = .text(byteCount: 0)
       }

@@ -95,6 +95,9 @@ struct RequestTimer {
   /// The session waits for more bytes.
   mutating func pause() { spent &+= Time.monotonicNanoseconds() &- begin }
 
+  /// The request has waited for work elsewhere.
+  mutating func add(_ nanoseconds: UInt64) { spent &+= nanoseconds }
+
   /// A request is complete, and the next one begins. Returns the nanoseconds that it took.
   mutating func lap() -> UInt64 {
     let now = Time.monotonicNanoseconds()

@@ -2,7 +2,7 @@
 enum RequestKind: Int, CaseIterable {
   case memcachedGet, memcachedSet, memcachedDelete, memcachedArithmetic, memcachedTouch
   case metaGet, metaSet, metaDelete, metaArithmetic, memcachedOther
-  case httpGet, httpHead, httpPut, httpDelete, httpReport, httpOther
+  case httpGet, httpHead, httpPut, httpDelete, httpPicture, httpReport, httpOther
 
   /// The kind of a memcached command, by its first word. Retrievals of the classic protocol begin elsewhere.
   init(memcached word: UnsafeRawBufferPointer) {
@@ -41,6 +41,7 @@ enum RequestKind: Int, CaseIterable {
     case .metaArithmetic: "ma"
     case .httpHead: "head"
     case .httpPut: "put"
+    case .httpPicture: "image"
     case .httpReport: "report"
     case .memcachedOther, .httpOther: "other"
     }

@@ -120,6 +120,13 @@ enum Socket {
     return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
   }
 
+  /// Whether a connection has ended with an error, such as a reset by the client. Takes the error.
+  static func hasFailed(_ socket: Int32) -> Bool {
+    var failure: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &length) != 0 || failure != 0
+  }
+
   /// Makes a socket non-blocking, and closes it in programs that this process starts.
   static func prepare(_ socket: Int32) -> Bool {
     fcntl(socket, F_SETFD, FD_CLOEXEC) == 0 && fcntl(socket, F_SETFL, O_NONBLOCK) == 0

@@ -74,12 +74,14 @@ public final class CacheServer: Sendable {
     loops[0].listen(bound.sockets, distributor)
     let site = HTTPSite(
       reports: ServerOperations(items, options, loops), isReadOnly: options.isReadOnly, credentials: credentials,
-      log: options.log)
+      log: options.log, pictures: options.pictures)
     let webDistributor = Distributor(
       loops, most: options.maximumConnections, refusal: CacheServer.webRefusal, log: options.log
     ) { loop, output, socket in
       let peer = site.log == nil ? "" : Socket.peer(of: socket)
-      return HTTPSession(items, counters: loop.counters, site: site, peer: peer, output: output)
+      return HTTPSession(items, counters: loop.counters, site: site, peer: peer, output: output) {
+        loop.wake(socket)
+      }
     }
     loops[0].listen(webBound.sockets, webDistributor)
     options.log?.write(LogLine("start"))

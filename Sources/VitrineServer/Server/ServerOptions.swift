@@ -63,6 +63,8 @@ public struct ServerOptions: Sendable {
   /// The accepted names and passwords. A client must send one of these pairs first, with HTTP in each request. Nil
   /// admits every client.
   public var credentials: Credentials?
+  /// Makes the pictures of `/image/STYLE/URL`. Nil refuses such requests.
+  public var pictures: (any PictureMaking)?
   /// Where the server writes a line for each event. The program closes it after the server has stopped. Nil for no log.
   public var log: ServerLog?
 

@@ -1,5 +1,6 @@
 #if Images
   import CacheCtlPictures
+  import VitrineImages
 #endif
 
 /// The commands that need the image libraries.
@@ -10,6 +11,13 @@ enum PictureCommands {
     static let all: [any Command.Type] = []
   #endif
   static let names = ["fetch", "sheet"]
+
+  /// Serves as a process that decodes pictures, and does not return, if it was started as one.
+  static func decodeIfAsked() {
+    #if Images
+      ProcessDecoder.serveIfAsked()
+    #endif
+  }
 
   /// Returns an explanation how to get a command that is missing in this build, or nil if no build has a command of
   /// this name.

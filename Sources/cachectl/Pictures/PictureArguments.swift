@@ -42,7 +42,7 @@ extension Arguments {
   }
 
   /// Returns the styles to draw, or `original` if none is given.
-  func imageStyles(_ option: Option) throws -> [ImageStyle] {
+  package func imageStyles(_ option: Option) throws -> [ImageStyle] {
     var styles: [ImageStyle] = []
     for word in values(option) {
       let style: ImageStyle

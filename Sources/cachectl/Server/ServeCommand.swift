@@ -37,8 +37,7 @@
       positionals: [.required("STORE")],
       options: [
         listen, unix, unixMode, http, threads, connections, largest, idle, stalled, auth, noFlush, readOnly, log,
-        .budget, .entries, .keepFree, .styleBudget, .policy, .wait, .reads,
-      ],
+      ] + PictureServing.options + [.budget, .entries, .keepFree, .styleBudget, .policy, .wait, .reads],
       notes: [
         "Clients, proxies and libraries for memcached work unchanged. A key is a URL in the style 'original'; text "
           + "behind the last '#' names another style. Values are sent from the mapped segments without a copy. After a "
@@ -53,18 +52,19 @@
           + "One with the name 'http' is for HTTP. systemd is told when the server is ready (NOTIFY_SOCKET).",
         "Without --auth, each program that reaches an address may read, change and remove all entries. There is no "
           + "encryption; put a proxy with TLS in front of other addresses than this machine's.",
-      ],
+      ] + PictureServing.notes,
       examples: [
         .init("cachectl serve photos.cache", "at 127.0.0.1:11211, for programs on this machine"),
         .init("cachectl serve photos.cache --unix /run/photos.sock --budget 20GB", "at a socket of the file system"),
         .init("cachectl serve photos.cache --http 8080 --listen 11211 --log serve.log", "also by HTTP"),
         .init("cachectl serve photos.cache --http unix:/run/photos.sock --unix-mode 770", "by HTTP, for a proxy here"),
         .init("cachectl serve photos.cache --listen '*:11211' --auth users --threads 4", "for other machines"),
-      ])
+      ] + PictureServing.examples)
 
     static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
       var serverOptions = try options(arguments)
       let storeOptions = try arguments.storeOptions()
+      let pictures = try PictureServing(arguments, isReadOnly: serverOptions.isReadOnly)
       DescriptorLimit.raise()
       // Before the store starts its threads, which inherit the mask.
       let signals = TerminationSignals.block(withHangup: arguments.has(log))
@@ -73,12 +73,18 @@
       // Behind the last line of the server.
       defer { log?.close() }
       return try Stores.write(arguments, storeOptions) { store in
+        let maker = pictures?.maker(store)
+        serverOptions.pictures = maker
         let server: CacheServer
         do throws(ServerError) {
           server = try CacheServer(store, serverOptions)
         } catch {
           if case .invalidOption(let reason) = error { throw arguments.fail(reason) }
           throw Failure(error.description)
+        }
+        defer {
+          server.stop()
+          maker?.finish()
         }
         let hasGivenSockets = !(serverOptions.inheritedSockets + serverOptions.inheritedWebSockets).isEmpty
         let places =
@@ -90,7 +96,6 @@
         ServiceManager.notifyReady()
         signals.wait { log?.reopen() }
         ServiceManager.notifyStopping()
-        server.stop()
         return .done
       }
     }

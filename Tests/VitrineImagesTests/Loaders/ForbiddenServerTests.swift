@@ -84,13 +84,38 @@
       await #expect { try await fetch(server.url("/far"), loader) } throws: { isForbidden($0) }
       await #expect { try await fetch(other.url("/b"), loader) } throws: { isForbidden($0) }
       #expect(other.requests.isEmpty)
-      #expect(loader.allows(server.url("/x")))
+      #expect(loader.allowedAddress(server.url("/x"))?.server == "127.0.0.1:\(server.port)")
       for url in [other.url("/x"), "data:,a", "file:///etc/passwd", "", "127.0.0.1:\(server.port)", "http://"] {
-        #expect(!loader.allows(url), "\(url)")
+        #expect(loader.allowedAddress(url) == nil, "\(url)")
       }
-      #expect(!loader.allows("http://127.0.0.1:\(server.port)@example.org/"))
-      #expect(!CurlLoader(allowedServers: ["example.org:443"]).allows("http://example.org/"))
-      #expect(CurlLoader(allowedServers: ["example.org:443"]).allows("https://user@EXAMPLE.org./a"))
+      #expect(loader.allowedAddress("http://127.0.0.1:\(server.port)@example.org/") == nil)
+      let secure = CurlLoader(allowedServers: ["example.org:443"])
+      #expect(secure.allowedAddress("http://example.org/") == nil)
+      #expect(secure.allowedAddress("https://EXAMPLE.org./a@b")?.server == "example.org:443")
+      let spellings = [
+        "https://example.org/a@b?c", "HTTPS://Example.ORG:443/a@b?c#d", " https://example.org./a@b?c#",
+        "https:\\\\example.org\\a@b?c",
+      ]
+      for url in spellings { #expect(secure.allowedAddress(url)?.url == "https://example.org/a@b?c", "\(url)") }
+      #expect(CurlLoader(allowedServers: ["a:81"]).allowedAddress("http://a:81")?.url == "http://a:81/")
+      for name in ["user@", "user:word@", ":@", "@", "a@b@"] {
+        #expect(secure.allowedAddress("https://\(name)example.org/a") == nil, "\(name)")
+      }
+    }
+
+    @Test func listedServersHaveTheNamesThatURLsHave() throws {
+      #expect(CurlLoader.servers("Example.org.") == ["example.org:80", "example.org:443"])
+      #expect(CurlLoader.servers("a:8080") == ["a:8080"])
+      #expect(CurlLoader.servers("[::1]") == ["[::1]:80", "[::1]:443"])
+      #expect(CurlLoader.servers("[::1]:81") == ["[::1]:81"])
+      #expect(CurlLoader.servers("b\u{FC}cher.example:80") == ["xn--bcher-kva.example:80"])
+      for text in [
+        "", ".", ":80", "a:", "a:0", "a:65536", "a:x", "::1", "[::1", "::1]", "a b", "http://a", "*.a", "a,b", "a/",
+        "a?b",
+        "u@a", "a%41", "a#b", "a\\b",
+      ] {
+        #expect(CurlLoader.servers(text) == nil, "\(text)")
+      }
     }
   }
 #endif

@@ -32,6 +32,32 @@ import Testing
     #expect(CacheControl("no-store, no-cache").isNoStore && CacheControl("no-cache").isNoCache)
   }
 
+  @Test func cacheOfSeveralUsersKeepsNoPrivateResponse() {
+    func shared(_ control: String) -> ResponseRecord {
+      ResponseRecord(headers: ["Cache-Control": control], requestHeaders: [:], now: Self.now, isShared: true)
+    }
+    #expect(shared("private").isNoStore && shared("Private=\"x\", max-age=9").isNoStore && !shared("public").isNoStore)
+    #expect(!record(["Cache-Control": "private"]).isNoStore)
+    for (control, seconds) in [
+      ("max-age=60, s-maxage=9", 9), ("max-age=9, s-maxage=60", 9), ("s-maxage=60", 60), ("s-maxage=0, max-age=5", 0),
+    ] {
+      #expect(shared(control).freshUntil == Self.now + Int64(seconds) * 1000, "\(control)")
+    }
+    let expired = ["Cache-Control": "s-maxage=60", "Expires": "0"]
+    #expect(ResponseRecord(headers: expired, requestHeaders: [:], now: Self.now, isShared: true).freshUntil == Self.now)
+    for control in ["s-maxage=9", "max-age=9, proxy-revalidate", "max-age=9, must-revalidate"] {
+      #expect(shared(control).mustRevalidate && !shared(control).mayShowAfterError(at: Self.now + 9000), "\(control)")
+    }
+    #expect(!shared("max-age=9").mustRevalidate && !record(["Cache-Control": "s-maxage=9"]).mustRevalidate)
+    #expect(shared("s-maxage=9, no-cache").freshUntil == Self.now)
+    #expect(record(["Cache-Control": "max-age=60, s-maxage=9"]).freshUntil == Self.now + 60_000)
+    #expect(record(["Cache-Control": "s-maxage=9"]).freshUntil == nil)
+    // The answer 304 has the rules of the same cache.
+    let kept = shared("max-age=60, s-maxage=9")
+    let later = kept.refreshed(by: [:], requestHeaders: [:], now: Self.now + 5000, isShared: true)
+    #expect(later.freshUntil == Self.now + 14_000)
+  }
+
   @Test func responseWithoutCacheHeadersStaysFresh() {
     let record = record(["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
     #expect(record.standing(at: Self.now + (1 << 50)) == .fresh)

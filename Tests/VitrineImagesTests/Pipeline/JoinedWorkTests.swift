@@ -96,6 +96,31 @@ import Testing
     #expect(try await second.value == 1)
   }
 
+  @Test func endOfAllWorkIncludesThatOfCallersWhoHaveLeft() async throws {
+    let work = Work()
+    let state = Locked((hasBegun: false, mayEnd: false, hasEnded: false))
+    let task = Task {
+      try await work.value(for: "a", interest: Interest(.normal)) { _ in
+        state.withLock { $0.hasBegun = true }
+        // Ignores its cancellation, as work on another thread does.
+        while !state.withLock({ $0.mayEnd }) { await Task.yield() }
+        state.withLock { $0.hasEnded = true }
+        return 1
+      }
+    }
+    try await until { state.withLock { $0.hasBegun } }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(work.count == 0)
+    let end = Task {
+      await work.end()
+      return state.withLock { $0.hasEnded }
+    }
+    state.withLock { $0.mayEnd = true }
+    #expect(await end.value)
+    await work.end()
+  }
+
   @Test func lastCanceledCallerCancelsTheWorkAndTheNextStartsItAgain() async throws {
     let (work, controlled) = (Work(), Controlled())
     let tasks = [ask(work, controlled), ask(work, controlled)]
