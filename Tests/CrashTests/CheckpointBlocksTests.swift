@@ -101,6 +101,26 @@ import Testing
     }
   }
 
+  /// A process dies between the growth of the area and its sync. The next process counts the blocks, so it makes them
+  /// durable before it changes the log.
+  @Test func blocksThatADeadProcessHasAllocatedAreMadeDurable() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 8 << 20))
+    _ = try Self.fill(work)
+    let first = work.world.disk.operationCount
+    try work.store.put([1], for: "one more", options: Self.synced)
+    let area = Self.paths[2]
+    let grown = try #require(
+      work.world.disk.operations.first { $0.index >= first && $0.name == "allocate" && $0.path == area })
+    let world = work.world.rebooted(work.world.disk.crashStates(after: grown.index + 1).diskAfterProcessDeath())
+    let length = try #require(world.disk.byteCount(area))
+    #expect(world.disk.crashStates().disk(.everythingLost).byteCount(area) != length)
+    let begun = world.disk.operationCount
+    let store = try Self.open(world)
+    let change = try #require(world.disk.lastOperations(since: begun).first { $0.path.contains("/wal/") })
+    #expect(world.disk.crashStates(after: change.index).disk(.everythingLost).byteCount(area) == length)
+    store.abandon()
+  }
+
   /// A file that grows again, to less than the length that a crash has left it.
   @Test func allocatedBlocksCountUpToTheirEnd() throws {
     let disk = SimulatedWorld().disk

@@ -88,11 +88,14 @@ import VitrineSimulation
     #expect(count > 100)
   }
 
-  /// A process that finds `STORE` expects all other files, and reports missing ones as damage.
-  @Test func interruptedCreationLeavesNoStoreOrAWholeOne() throws {
+  /// A process that finds `STORE` expects all other files, and reports missing ones as damage. In the first format, the
+  /// first checkpoint has a body.
+  @Test(arguments: [false, true])
+  func interruptedCreationLeavesNoStoreOrAWholeOne(_ keepsFirstFormat: Bool) throws {
     let world = SimulatedWorld()
-    _ = try CacheStore.open(
-      at: Workload.path, options: StoreOptions(byteBudget: 1 << 20), environment: world.environment)
+    var options = StoreOptions(byteBudget: 1 << 20)
+    options.keepsFirstFormat = keepsFirstFormat
+    _ = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
     let last = try #require(world.disk.operations.last { $0.name == "rename" }).index + 2
     var wholeCount = 0
     for crash in world.disk.crashes(mixtures: 1, seed: 1, takesFilesAlone: false) {
@@ -106,11 +109,28 @@ import VitrineSimulation
         continue
       }
       let again = try CacheStore.open(
-        at: Workload.path, options: StoreOptions(), environment: world.rebooted(disk).environment)
+        at: Workload.path, options: options, environment: world.rebooted(disk).environment)
       #expect(again.statistics().lastOpen.notes == [], "\(crash)")
       #expect(again.statistics().lastOpen.kind != .rebuilt && !again.statistics().lastOpen.mayHaveLostRemovals)
     }
     #expect(wholeCount > 0)
+  }
+
+  /// Another program has copied the folder of an interrupted creation. It did not sync `LOCK`.
+  @Test func interruptedCreationBesideAnUnsyncedLockFileStartsAgain() throws {
+    let world = SimulatedWorld()
+    let lock = try world.disk.openDirectory(Workload.path, create: true).openFile(CacheFormat.lockFile, .create)
+    try lock.write(LockFile.contents(isMarked: false), at: 0)
+    let first = world.disk.operationCount
+    let options = StoreOptions(byteBudget: 1 << 20)
+    _ = try CacheStore.open(at: Workload.path, options: options, environment: world.environment)
+    let counters = try #require(world.disk.operations.first { $0.path == Self.path("COUNTERS") })
+    let moments = Array(first...counters.index + 1)
+    for crash in world.disk.crashes(mixtures: 1, seed: 1, maximumAlone: 4, takesFilesAlone: false, after: moments) {
+      let left = world.rebooted(crash.disk())
+      let again = try CacheStore.open(at: Workload.path, options: options, environment: left.environment)
+      #expect(again.count == 0 && again.statistics().lastOpen.kind != .rebuilt, "\(crash)")
+    }
   }
 
   /// Files that another process has left unfinished are recreated under their names, before they become a store.
@@ -211,7 +231,8 @@ import VitrineSimulation
   @Test func nameOfACheckpointThatADeadProcessMadeIsMadeDurable() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
-    let missing = "\(Workload.path)/checkpoints/\(1 - work.newestCheckpoint).checkpoint"
+    let paths = (0..<2).map { Self.path("checkpoints/\($0).checkpoint") }
+    let (newest, missing) = (paths[work.newestCheckpoint], paths[1 - work.newestCheckpoint])
     let making = work.world.rebooted(work.world.disk.crashStates().diskAfterProcessDeath())
     #expect(making.disk.remove(missing))
     let begun = making.disk.operationCount
@@ -231,10 +252,14 @@ import VitrineSimulation
     }
     try store.put(Workload.bytes(500, 2), for: "gone", options: PutOptions(durability: .synced))
     try store.remove("gone", durability: .synced)
-    try turn(1)
     try store.checkpoint()
-    // The files of the log before the checkpoint are used again.
-    try turn(2)
+    // The first file of the log, which only the older checkpoint needs, is used again. A further turn would write another
+    // checkpoint.
+    try turn(1)
+    let generations = [newest, missing].map { path in
+      world.disk.contents(path)?.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0
+    }
+    #expect(generations[0] < generations[1])
     store.abandon()
     let left = world.rebooted(world.disk.crashStates().disk(.everythingLost))
     let again = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
