@@ -141,6 +141,20 @@ import Testing
     #expect(after != before && looked > 4)
   }
 
+  /// A synced pin of a pinned entry changes nothing, and neither does a synced end of a pin that there is not. Both
+  /// promise that the entry is durable.
+  @Test(arguments: [false, true]) func syncedPinWithoutAChangeMakesTheEntryDurable(_ isPinned: Bool) throws {
+    let work = try filled()
+    let (key, bytes) = (CacheKey("a"), Workload.bytes(700, 22))
+    try work.store.put(bytes, for: "a", options: PutOptions(isPinned: isPinned))
+    if isPinned {
+      #expect(try work.store.pin(key, durability: .synced))
+    } else {
+      #expect(try work.store.unpin(key, durability: .synced))
+    }
+    #expect(try left(work).bytes("a") == bytes)
+  }
+
   /// Rule 3: a payload lost in a crash is not promised again.
   @Test func metadataOfALostPayloadAreNotAcknowledged() throws {
     let work = try Workload()

@@ -98,6 +98,24 @@ import Testing
     #expect(try open(nil, nil, entryBudget: 40).count == 40)
   }
 
+  /// A put removes the unreadable entry of its key, so the pinned entries are as many as before.
+  @Test func aPutTakesThePlaceOfAnUnreadablePinnedEntry() throws {
+    let store = try open(entryBudget: 40)
+    try put(store, "k", 0..<12)
+    try pin(store, "k", 0..<10)
+    let location = try #require(store.probe.location(of: CacheKey("k3")))
+    let segment = try #require(store.probe.segment(inSlot: location.slot))
+    try store.close()
+    var image = disk.image
+    image["segments/\(segment.fileName)"]?[location.offset + 9] ^= 0xFF
+    let again = try open(nil, TestWorld(fileSystem: MemoryDisk(image), seed: 2), entryBudget: 40)
+    // A get would drop the entry.
+    try again.put(noise(500), for: "k3", options: PutOptions(isPinned: true))
+    #expect((0..<12).filter { isPinned(again, "k\($0)") == true } == Array(0..<10))
+    #expect(again.bytes("k3") == noise(500))
+    try again.close()
+  }
+
   @Test func aStyleBudgetLeavesPinnedEntries() throws {
     let store = try open()
     for number in 0..<10 { try store.put(noise(100), for: "u\(number)", style: small) }

@@ -45,4 +45,29 @@ import Testing
     #expect(entries.entry(at: other) != nil && entries.entry(at: place) == nil)
     #expect(entries.leastOffsets() == [1: 640])
   }
+
+  /// A replayed frame gives the slot of a retired segment to a new one.
+  @Test func aSegmentMadeByAReplayedFrameHasNoEntriesOfTheRetiredOne() throws {
+    let index = try LoadedIndex.empty()
+    let place = Location(slot: 1, offset: 128)
+    func make(_ id: UInt64) -> [Change] {
+      [
+        .segmentMade(slot: 1, id: id, byteCount: 1 << 16),
+        .segmentOpened(slot: 1, stream: .originals, firstSequence: 0),
+      ]
+    }
+    index.writer.isReplaying = true
+    #expect(index.apply(make(1), sequence: 1))
+    #expect(index.apply([.put(put(128, payload: place))], sequence: 2))
+    let told = index.writer.leastReplayedOffsets()
+    #expect(told == [1: 128])
+    #expect(index.apply([.removeAll, .segmentSealed(slot: 1, byteCount: 1 << 16)], sequence: 3))
+    #expect(index.apply([.segmentRetired(slot: 1)], sequence: 4))
+    #expect(index.apply(make(2), sequence: 5))
+    let toldLater = index.writer.leastReplayedOffsets()
+    #expect(toldLater == [:])
+    // The size of a record at that place is unknown.
+    let displaced = index.writer.displaced(at: place)
+    #expect(displaced.headUnits == 0)
+  }
 }
