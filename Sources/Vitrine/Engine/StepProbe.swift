@@ -36,6 +36,11 @@ struct StepProbe {
   /// Reads the heads of entries ahead of a commit.
   func readAhead(_ entries: [(KeyHash, Location)]) -> HeadsAhead? { core.checkpoints.readAhead.readAhead(entries) }
 
+  /// Calls `body` in the state of a recovery from a failed sync.
+  func mistrustingEarlierRecords(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try core.basics.gate.mistrustingEarlierRecords(body)
+  }
+
   /// Dates the uses up to now.
   func noteUseTime() { core.basics.lifetimes.noteUseTime() }
 
