@@ -145,10 +145,13 @@ import VitrineSimulation
     #expect(!again.statistics().lastOpen.mayHaveLostRemovals && again.count == 8)
   }
 
-  /// Its blocks are where the next attempt writes, and the next header may reach the disk before its blocks do.
+  /// The next attempt writes its root to the same blocks, and its header may reach the disk before its body does.
   @Test func blocksOfAKilledAttemptAreNotTakenForTheNextOne() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(3000, 1), synced: true)
+    // The older root keeps the first block of the area. The killed attempt overwrites that root and takes another block.
+    // The next attempt takes the first one, so the pieces of the killed attempt stay whole.
+    try work.checkpoint()
     try work.reopen()
     try work.close()
     let header = try #require(work.world.disk.operations.last { $0.isCheckpointHeader })
@@ -165,6 +168,14 @@ import VitrineSimulation
       #expect(again.bytes("k") == Workload.bytes(3000, 9), "\(policy)")
       #expect(again.bytes("after") == Workload.bytes(2000, 2), "\(policy)")
     }
+  }
+
+  /// If an opening dies before it writes a header, the next one finds the same checkpoints.
+  @Test func openingsWithTheSameCheckpointsUseDifferentGenerations() {
+    var (first, second) = (CheckpointSet(), CheckpointSet())
+    let earlier = first.takeGeneration(opening: 2)
+    let later = second.takeGeneration(opening: 3)
+    #expect(earlier < later)
   }
 
   @Test func blocksOfAFailedAttemptAreNotTakenForTheNextOne() throws {

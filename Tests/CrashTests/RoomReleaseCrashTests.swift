@@ -48,6 +48,25 @@ import VitrineSimulation
     #expect(cuts > 0)
   }
 
+  /// An opening needs roots that can name all blocks of the area. On a full disk, it cannot enlarge them.
+  @Test func powerLossWhileTheIndexIsCutLeavesRootsForTheWholeArea() throws {
+    let work = try Workload(options: StoreOptions(byteBudget: 64 << 20))
+    try work.put("a", Workload.bytes(500, 1), synced: true)
+    try work.store.probe.steps.growCheckpoints(moreKeys: 400_000)
+    try work.begin()
+    try work.idle()
+    let cuts = work.world.disk.operations.filter { $0.name == "truncate" && $0.path.contains("/checkpoints/") }
+    let cut = try #require(cuts.first { $0.path.hasSuffix("/area") })
+    #expect(cuts.contains { $0.index > cut.index && $0.path.hasSuffix(".checkpoint") })
+    for moment in cut.index + 1...work.world.disk.operationCount {
+      let left = work.world.rebooted(work.world.disk.crashStates(after: moment).disk(.onlyLost(cut.index)))
+      left.disk.fillUp(refusingNewNames: true)
+      let store = try CacheStore.open(at: Workload.path, options: StoreOptions(), environment: left.environment)
+      #expect(store.bytes("a") == Workload.bytes(500, 1), "after \(moment)")
+      store.abandon()
+    }
+  }
+
   @Test func fullDiskLeavesTheLogAsItIs() throws {
     let work = try Workload(options: Self.options)
     try work.put("a", Workload.bytes(500, 1))
