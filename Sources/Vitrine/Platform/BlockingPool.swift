@@ -44,18 +44,22 @@ final class BlockingPool: Sendable {
   /// Runs `job` on a thread of the pool, behind all jobs submitted before.
   func submit(_ job: @escaping @Sendable () -> Void) {
     let isStranded = state.withLock { held in
-      held.value.jobs.append(job)
-      // A waiting thread takes one job, which may be an earlier one.
-      if held.value.jobs.count > held.value.waitingCount, held.value.threadCount < mostThreads,
-        DetachedThread.start({ self.work() }) == 0
-      {
-        held.value.threadCount += 1
-      }
-      held.signal()
+      add(job, held)
       return held.value.threadCount == 0
     }
     // If no thread can be started, the caller runs the jobs.
     if isStranded { drain() }
+  }
+
+  private func add(_ job: @escaping @Sendable () -> Void, _ held: borrowing Monitored<State>.Held) {
+    held.value.jobs.append(job)
+    // A waiting thread takes one job, which may be an earlier one.
+    if held.value.jobs.count > held.value.waitingCount, held.value.threadCount < mostThreads,
+      DetachedThread.start({ self.work() }) == 0
+    {
+      held.value.threadCount += 1
+    }
+    held.signal()
   }
 
   private func work() {
@@ -87,6 +91,14 @@ final class BlockingPool: Sendable {
 extension BlockingPool {
   /// For tests: whether a thread waits for a job.
   var hasWaitingThread: Bool { state.withLock { $0.value.waitingCount > 0 } }
+
+  /// For tests: submits two jobs before a waiting thread can take the first of them. A thread must be running.
+  func submit(_ first: @escaping @Sendable () -> Void, with second: @escaping @Sendable () -> Void) {
+    state.withLock { held in
+      add(first, held)
+      add(second, held)
+    }
+  }
 }
 
 /// First in, first out. Keeps no reference to a job that was taken.

@@ -47,10 +47,8 @@ import Testing
     pool.submit { first.signal() }
     first.wait()
     while !pool.hasWaitingThread { usleep(100) }
-    // Both jobs come before the one waiting thread can take the first of them.
     let (isHeld, short) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    pool.submit { isHeld.wait() }
-    pool.submit { short.signal() }
+    pool.submit({ isHeld.wait() }, with: { short.signal() })
     #expect(short.wait(timeout: .now() + 60) == .success)
     isHeld.signal()
   }
