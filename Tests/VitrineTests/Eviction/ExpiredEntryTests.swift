@@ -73,6 +73,17 @@ import Testing
     try store.close()
   }
 
+  @Test func evictionForBytesRemovesExpiredEntriesFirst() throws {
+    let store = try open()
+    for number in 0..<10 { try store.put(noise(7000, UInt64(number)), for: "live\(number)") }
+    for number in 0..<20 { try store.put(noise(7000, UInt64(100 + number)), for: "soon\(number)", options: soon()) }
+    world.clock.advance(1000)
+    #expect(try store.probe.evict(byteCount: 20 * 7000) == 20)
+    for number in 0..<10 { #expect(store["live\(number)"] != nil) }
+    #expect(indexed(store) == 10 && store.statistics().evictedCount == 0)
+    try store.close()
+  }
+
   // MARK: Short sessions
 
   @Test func shortSessionsRemoveExpiredEntries() throws {
@@ -195,6 +206,27 @@ import Testing
       world.clock.advance(1000)
       #expect(reader.count == round + 1 && store.count == round + 1)
       #expect(try reader.keysInOrder() == store.keysInOrder())
+    }
+    try reader.close()
+    try store.close()
+  }
+
+  /// Each refresh or load adds keys that no earlier one has noted.
+  @Test(arguments: [false, true]) func aReaderCountsNoExpiredEntryOfALaterRefresh(_ loads: Bool) throws {
+    let folder = try TemporaryFolder()
+    let world = TestWorld()
+    let store = try world.open(folder.store, StoreOptions(byteBudget: 1 << 20))
+    let reader = try world.openReadOnly(folder.store)
+    for round in 0..<3 {
+      // A reader does not follow the removal of everything, and loads the index again.
+      if loads { try store.removeAll() }
+      let soon = PutOptions(expirationMilliseconds: world.clock.wallMilliseconds() + 1000)
+      for number in 0..<40 { try store.put([UInt8(number)], for: "\(round)-\(number)", options: soon) }
+      try store.put([1], for: "live")
+      #expect(try reader.refresh())
+      #expect(reader.count == 41)
+      world.clock.advance(1000)
+      #expect(reader.count == 1 && store.count == 1)
     }
     try reader.close()
     try store.close()
