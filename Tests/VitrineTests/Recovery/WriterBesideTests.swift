@@ -13,7 +13,8 @@ import Testing
     folder = try TemporaryFolder()
     writer = try TestWorld().open(folder.store, StoreOptions(byteBudget: 16 << 20, segmentByteCount: 64 << 10))
     for number in 0..<200 { try writer.put(noise(3000, UInt64(number)), for: CacheKey("k\(number)")) }
-    try writer.checkpoint()
+    // Both files get an index with entries. That of a new store has no body, so a replaced body would not be noticed.
+    for _ in 0..<2 { try writer.checkpoint() }
   }
 
   private func open() throws -> CacheStore {
@@ -88,6 +89,31 @@ import Testing
       #expect(
         number % 3 == 0 ? value == noise(3000, UInt64(number)) : value == nil || value == noise(3000, UInt64(number)))
     }
+    try reader.close()
+  }
+
+  /// The reader continues in the log from the end of its view, and reads the checkpoint once.
+  @Test func segmentsRetiredMeanwhileCostNoSecondLoad() throws {
+    let readBefore = Guarded<Int?>(nil)
+    let writer = writer
+    let watch = watch
+    watch.beforeCall.withLock { handler in
+      handler = { name, _ in
+        guard name.hasSuffix(".segment"), readBefore.withLock({ $0 }) == nil else { return }
+        readBefore.withLock { $0 = watch.bytesRead("area") }
+        // The keys with three digits fill several segments.
+        _ = try? writer.removeAll(prefix: "k1")
+        try? writer.probe.retireDeadSegments()
+      }
+    }
+    let segmentCount = try Files.below(folder.store + "/segments").count
+    let reader = try open()
+    watch.beforeCall.withLock { $0 = nil }
+    #expect(try Files.below(folder.store + "/segments").count < segmentCount)
+    let read = try #require(readBefore.withLock { $0 })
+    #expect(read > 0 && watch.bytesRead("area") == read)
+    #expect(reader.count == 89 && reader.statistics().lastOpen.droppedCount == 0)
+    for number in 20..<100 { #expect(reader["k\(number)"] == noise(3000, UInt64(number))) }
     try reader.close()
   }
 }
