@@ -76,6 +76,20 @@ import Testing
     try again.close()
   }
 
+  /// Threads that still use the removed store may open its segments by their names.
+  @Test func segmentsOfTheNextStoreHaveOtherNames() throws {
+    let store = try lost.open(recreates: true)
+    let segments = lost.folder.store + "/segments"
+    let before = try Set(Files.below(segments))
+    try Files.remove(lost.folder.store + "/LOCK")
+    try store.remove("none")
+    try store.put(noise(50_000), for: "new")
+    let after = try Set(Files.below(segments))
+    #expect(!before.isEmpty && !after.isEmpty && before.isDisjoint(with: after))
+    #expect(store.bytes("new") == noise(50_000) && store.bytes("untouched") == nil)
+    try? store.close()
+  }
+
   @Test func onlyOneOfTwoHandlesRecreatesTheStore() throws {
     for round in 0..<20 {
       let first = try lost.open(recreates: true)
