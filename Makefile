@@ -162,7 +162,7 @@ sanitize-address: setup ## Run all tests under Address Sanitizer, or those of SU
 	  scripts/test --sanitize=address --scratch-path '$(ASAN_BUILD)' -Xswiftc -O \
 	  $(if $(SUITES),--filter '$(SUITES)')
 
-tidy: ## Check the rules of CONTRIBUTING that a program can check: floors, names that documents cite, words
+tidy: ## Check the rules of CONTRIBUTING that a program can check: layers, names that documents cite, words
 	@scripts/tidy --self-test
 	@scripts/tidy
 

@@ -1,4 +1,4 @@
-"""Rules for files of the engine: floors, the platform, pointers."""
+"""Rules for files of the engine: layers, the platform, pointers."""
 import itertools, re
 
 from .declarations import closing, members_of, types
@@ -8,7 +8,7 @@ from .tree import Finding, line_of
 ENGINE = "Sources/Vitrine"
 DOCUMENT = "Docs/Architecture.md"
 CALLS = "Sources/CVitrineSystem/files.c"
-HEADER = re.compile(r"^\| *floor *\| *folders *\| *never names *\|$", re.MULTILINE)
+HEADER = re.compile(r"^\| *layer *\| *folders *\| *never names *\|$", re.MULTILINE)
 # Modules that the engine imports, and those of the C library, which only Platform imports.
 MODULES = ("Synchronization", "CVitrineSystem", "CZstd")
 C_LIBRARY = ("Glibc", "Musl", "Darwin")
@@ -38,15 +38,15 @@ STANDARD = frozenset(
     "append contains count description drop dropFirst dropLast element enumerated filter find first flatMap forEach index "
     "insert isEmpty keys last load map max merge min next prefix reduce remove removeAll removeFirst removeLast replace "
     "resume reversed sort sorted split store suffix update values write zip".split())
-HIGHEST_WITH_POINTERS = 4  # The number of a floor.
-# The view of bytes for the length of a call is allowed on each floor.
+HIGHEST_WITH_POINTERS = 4  # The number of a layer.
+# The view of bytes for the length of a call is allowed in each layer.
 POINTER = re.compile(r"\b(?!UnsafeRawBufferPointer\b)(?:Unsafe\w*|Opaque)Pointer\b")
 MEMBER_USE = re.compile(r"\.\s*`?(\w+)")
 ANY_NAME = re.compile(r"\b(?:func|let|var|case|typealias|struct|enum|class|actor|protocol|inout|for|in)\s+`?(\w+)|\b(\w+)\s*:")
 
 
-def floors(tree):
-    """Folders by floor, the lowest first, and the names that a folder may not use, as the document's table has them."""
+def layers(tree):
+    """Folders by layer, the lowest first, and the names that a folder may not use, as the document's table has them."""
     rank, banned, text = {}, {}, tree.read(DOCUMENT) if DOCUMENT in tree.files else ""
     header = HEADER.search(text)
     rows = text[header.end():].splitlines()[2:] if header else []
@@ -59,19 +59,19 @@ def floors(tree):
     return rank, banned
 
 
-def check_floors(tree):
-    """A file uses names of its own floor and of those below."""
-    rank, banned = floors(tree)
+def check_layers(tree):
+    """A file uses names of its own layer and of those below."""
+    rank, banned = layers(tree)
     if not rank:
-        yield Finding(DOCUMENT, 1, "floors", "the table of floors is missing", "write '| floor | folders | never names |'")
+        yield Finding(DOCUMENT, 1, "layers", "the table of layers is missing", "write '| layer | folders | never names |'")
         return
     texts = {name: tree.read(name) for name in tree.under(ENGINE)}
     folder_of = {name: name.split("/")[2] if name.count("/") > 2 else "" for name in texts}
     for folder in sorted(set(folder_of.values()) - set(rank)):
         example = next(name for name in texts if folder_of[name] == folder)
-        yield Finding(example, 1, "floors", f"the folder {folder or ENGINE} is on no floor", f"add it to the table in {DOCUMENT}")
+        yield Finding(example, 1, "layers", f"the folder {folder or ENGINE} is in no layer", f"add it to the table in {DOCUMENT}")
     for folder in sorted(set(rank) - set(folder_of.values())):
-        yield Finding(DOCUMENT, 1, "floors", f"there is no folder {folder}", "take it out of the table")
+        yield Finding(DOCUMENT, 1, "layers", f"there is no folder {folder}", "take it out of the table")
     owner = {}
     for name in texts:
         for symbol in declared(texts[name])[0]:
@@ -83,7 +83,7 @@ def check_floors(tree):
         for symbol, line in used(text).items():
             if symbol in banned[folder]:
                 yield Finding(
-                    name, line, "floors", f"{folder} never names {symbol}", "pass it a value instead", symbol)
+                    name, line, "layers", f"{folder} never names {symbol}", "pass it a value instead", symbol)
             above = owner.get(symbol)
             if above is None or rank.get(folder_of[above], -1000) <= rank[folder]:
                 continue
@@ -91,20 +91,20 @@ def check_floors(tree):
             if re.search(rf"\b(?:struct|class|enum|actor|typealias|func|let|var|case) +`?{symbol}\b", code):
                 continue
             yield Finding(
-                name, line, "floors", f"{symbol} of {folder_of[above]} is on a floor above {folder}",
+                name, line, "layers", f"{symbol} of {folder_of[above]} is in a layer above {folder}",
                 f"move {symbol} down or the use up", symbol)
     yield from members_above({name: text for name, text in texts.items() if folder_of[name] in rank}, rank)
 
 
 def members_above(texts, rank):
-    """Uses of members that extensions declare on floors above. A name that the own floor or one below has, too, is no use."""
-    floor = {name: rank[name.split("/")[2]] for name in texts}
+    """Uses of members that extensions declare in layers above. A name that the own layer or one below has, too, is no use."""
+    layer = {name: rank[name.split("/")[2]] for name in texts}
     lowest, members = {}, {}
     for name, text in texts.items():
         code = split_swift(text)[0]
         for match in ANY_NAME.finditer(code):
             symbol = match[1] or match[2]
-            lowest[symbol] = min(lowest.get(symbol, floor[name]), floor[name])
+            lowest[symbol] = min(lowest.get(symbol, layer[name]), layer[name])
         for one in types(text):
             if one.kind == "extension":
                 for symbol in members_of(text, one) - STANDARD:
@@ -113,11 +113,11 @@ def members_above(texts, rank):
         code, seen = split_swift(text)[0], set()
         for match in MEMBER_USE.finditer(code):
             symbol = match[1]
-            if symbol in members and symbol not in seen and lowest.get(symbol, floor[name]) > floor[name]:
+            if symbol in members and symbol not in seen and lowest.get(symbol, layer[name]) > layer[name]:
                 seen.add(symbol)
                 yield Finding(
-                    name, line_of(code, match.start()), "floors",
-                    f"the member {symbol} of {members[symbol].split('/')[2]} is on a floor above {name.split('/')[2]}",
+                    name, line_of(code, match.start()), "layers",
+                    f"the member {symbol} of {members[symbol].split('/')[2]} is in a layer above {name.split('/')[2]}",
                     f"move {symbol} down or the use up", symbol)
 
 
@@ -185,7 +185,7 @@ def check_platform(tree):
 
 
 def check_pointers(tree):
-    """The upper floors pass bytes as views, and use no other pointers, but for listed files."""
+    """The upper layers pass bytes as views, and use no other pointers, but for listed files."""
     text = tree.read(DOCUMENT) if DOCUMENT in tree.files else ""
     upper = {
         folder for number, folders in re.findall(r"^\| *(\d+) *\|([^|\n]*)\|", text, re.MULTILINE) if int(number) > HIGHEST_WITH_POINTERS
@@ -194,8 +194,8 @@ def check_pointers(tree):
         code = split_swift(tree.read(name))[0]
         if match := POINTER.search(code):
             yield Finding(
-                name, line_of(code, match.start()), "pointers", f"{match[0]} above floor {HIGHEST_WITH_POINTERS}",
-                "pass an UnsafeRawBufferPointer for the length of a call, or a type of the lower floors that owns the memory")
+                name, line_of(code, match.start()), "pointers", f"{match[0]} above layer {HIGHEST_WITH_POINTERS}",
+                "pass an UnsafeRawBufferPointer for the length of a call, or a type of the lower layers that owns the memory")
 
 
-CHECKS = [check_floors, check_imports, check_platform, check_pointers]
+CHECKS = [check_layers, check_imports, check_platform, check_pointers]

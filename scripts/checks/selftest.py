@@ -8,7 +8,7 @@ from .tree import Finding, Tree
 
 PROJECT = {
     "Docs/Architecture.md":
-        "# Architecture\n\n## The picture\n\n| floor | folders | never names |\n|---|---|---|\n| 3 | `Store` | |\n"
+        "# Architecture\n\n## The picture\n\n| layer | folders | never names |\n|---|---|---|\n| 3 | `Store` | |\n"
         "| 2 | `Index`, `Journal` | `File` |\n| 1 | `Platform` | |\n",
     "Sources/Vitrine/Store/Store.swift":
         "/// A store.\npublic struct Store {\n  /// Its table.\n  public let table: Table\n}\n",
@@ -22,7 +22,7 @@ PROJECT = {
     "Makefile": "TIME ?= 1\ntest: ## Run\n\t@true\n",
     "scripts/run": "#!/bin/sh\n# Runs with --fast.\n",
     "README.md":
-        "# Store\n\nSee [floors](Docs/Architecture.md#the-picture), `Store/Store.swift`, `StoreTests/storeHoldsItsTable`, "
+        "# Store\n\nSee [layers](Docs/Architecture.md#the-picture), `Store/Store.swift`, `StoreTests/storeHoldsItsTable`, "
         "`make test TIME=3`, `cachectl get --all`, `--json`, `scripts/run --fast`.\n\n```\nmake test   # all\n```\n",
 }
 
@@ -58,25 +58,25 @@ class TidyTests(unittest.TestCase):
     def test_project_without_a_breach_is_clean(self):
         self.expect()
 
-    def test_use_of_a_floor_above_is_found(self):
+    def test_use_of_a_layer_above_is_found(self):
         self.add("Sources/Vitrine/Index/Table.swift", "\nfunc make() -> Store? { nil }\n")
-        self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 5))
+        self.expect(("layers", "Sources/Vitrine/Index/Table.swift", 5))
 
     def test_extension_of_a_type_above_is_found(self):
         self.write("Sources/Vitrine/Platform/More.swift", "extension Table {}\n")
-        self.expect(("floors", "Sources/Vitrine/Platform/More.swift", 1))
+        self.expect(("layers", "Sources/Vitrine/Platform/More.swift", 1))
 
     def test_use_in_an_interpolation_is_found(self):
         self.write("Sources/Vitrine/Platform/More.swift", 'let text = "a \\(Table.self) b"\n')
-        self.expect(("floors", "Sources/Vitrine/Platform/More.swift", 1))
+        self.expect(("layers", "Sources/Vitrine/Platform/More.swift", 1))
 
-    def test_nested_type_with_a_name_of_a_floor_above_is_no_use(self):
+    def test_nested_type_with_a_name_of_a_layer_above_is_no_use(self):
         self.write("Sources/Vitrine/Platform/More.swift", "enum More {\n  struct Table {}\n  let table: Table\n}\n")
         self.expect()
 
     def test_banned_name_is_found(self):
         self.add("Sources/Vitrine/Index/Table.swift", "func read(_ file: any File) {}\n")
-        self.expect(("floors", "Sources/Vitrine/Index/Table.swift", 4))
+        self.expect(("layers", "Sources/Vitrine/Index/Table.swift", 4))
 
     def test_member_of_an_extension_above_is_found(self):
         self.write("Sources/Vitrine/Store/Table+Store.swift", (
@@ -86,19 +86,19 @@ class TidyTests(unittest.TestCase):
             "struct Tables {\n  func use(_ table: Table) {\n    table.read()\n    table.contains()\n    table.shared\n"
             "    table.hidden\n    table.inner\n  }\n}\n"))
         self.write("Sources/Vitrine/Platform/Shared.swift", "struct Shared {\n  let shared = 1\n}\n")
-        self.expect(("floors", "Sources/Vitrine/Index/Tables.swift", 3))
+        self.expect(("layers", "Sources/Vitrine/Index/Tables.swift", 3))
 
-    def test_folder_on_no_floor_is_found(self):
+    def test_folder_in_no_layer_is_found(self):
         self.write("Sources/Vitrine/New/New.swift", "struct New {}\n")
-        self.expect(("floors", "Sources/Vitrine/New/New.swift", 1))
+        self.expect(("layers", "Sources/Vitrine/New/New.swift", 1))
 
-    def test_floor_without_a_folder_is_found(self):
+    def test_layer_without_a_folder_is_found(self):
         self.write("Docs/Architecture.md", PROJECT["Docs/Architecture.md"] + "| 0 | `Gone` | |\n")
-        self.expect(("floors", "Docs/Architecture.md", 1), ("cited", "Docs/Architecture.md", 10))
+        self.expect(("layers", "Docs/Architecture.md", 1), ("cited", "Docs/Architecture.md", 10))
 
-    def test_missing_table_of_floors_is_found(self):
+    def test_missing_table_of_layers_is_found(self):
         self.write("Docs/Architecture.md", "## The picture\n")
-        self.expect(("floors", "Docs/Architecture.md", 1))
+        self.expect(("layers", "Docs/Architecture.md", 1))
 
     def test_imports_of_other_modules_are_found(self):
         lines = [
@@ -160,7 +160,7 @@ class TidyTests(unittest.TestCase):
         self.expect(*[("length", name, 401) for name in (
             "Sources/Vitrine/Journal/Log.swift", "Sources/cachectl/Get.swift", "Tests/StoreTests/StoreTests.swift")])
 
-    def test_pointers_of_upper_floors_are_found(self):
+    def test_pointers_of_upper_layers_are_found(self):
         document = PROJECT["Docs/Architecture.md"]
         self.write("Docs/Architecture.md", document.replace("| 3 | `Store`", "| 5 | `Store`").replace("| 2 |", "| 4 |"))
         self.write("Sources/Vitrine/Store/Read.swift", (
