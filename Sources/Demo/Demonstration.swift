@@ -76,7 +76,7 @@ struct Demonstration {
     try Files.makeFolder(folder)
     if Files.exists(storePath) {
       guard Files.exists(storePath + "/STORE") else {
-        throw DemoError("\(storePath) exists and is no store of an earlier run; give another --folder")
+        throw DemoError("\(storePath) exists and is not a store of an earlier run; give another --folder")
       }
       try Files.removeTree(storePath)
     }

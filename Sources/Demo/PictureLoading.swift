@@ -43,7 +43,7 @@ struct PictureLoading {
     var outcome = Outcome()
     if Files.exists(storePath) {
       guard Files.exists(storePath + "/STORE") else {
-        throw DemoError("\(storePath) exists and is no store of an earlier run; give another --folder")
+        throw DemoError("\(storePath) exists and is not a store of an earlier run; give another --folder")
       }
       try Files.removeTree(storePath)
     }

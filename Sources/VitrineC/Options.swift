@@ -116,7 +116,7 @@ extension PutOptions {
       let layout = BitmapLayout(
         width: Int(options.width), height: Int(options.height),
         bytesPerRow: options.bytes_per_row == 0 ? nil : Int(options.bytes_per_row), format: format)
-    else { throw .invalid("width, height, bytes_per_row and pixel_format are no layout of a bitmap") }
+    else { throw .invalid("width, height, bytes_per_row and pixel_format are not a layout of a bitmap") }
     return layout
   }
 }

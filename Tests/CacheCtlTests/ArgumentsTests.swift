@@ -63,7 +63,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   @Test(arguments: [
     (["s", "u", "--colour"], "unknown option --colour"),
-    (["s", "u", "-j"], "unknown option -j (a word that begins with '-' goes behind '--')"),
+    (["s", "u", "-j"], "unknown option -j (put a word that begins with '-' after '--')"),
     (["s", "u", "--style"], "--style needs a value: --style=S"),
     (["s", "u", "--style", "--json"], "--style needs a value: --style=S"),
     (["s", "u", "--json=1"], "--json takes no value"),

@@ -20,7 +20,7 @@ import Testing
   func invalidAgeIsRefused(_ text: String) throws {
     #expect(TimeSpan.seconds(text) == nil)
     let outcome = try Tool().run("fetch", "s", "http://localhost/", "--max-age", text)
-    #expect(outcome.status == 2 && outcome.diagnostics.contains("is no time"))
+    #expect(outcome.status == 2 && outcome.diagnostics.contains("is not a time"))
   }
 
   @Test(arguments: [

@@ -25,7 +25,7 @@ public struct Arguments: Sendable {
       } else if word.starts(with: "--".utf8) {
         try takeOption(word.dropFirst(2), from: &rest, of: specification)
       } else if word.count > 1, word[0] == UInt8(ascii: "-") {
-        throw fail("unknown option \(printable(word)) (a word that begins with '-' goes behind '--')")
+        throw fail("unknown option \(printable(word)) (put a word that begins with '-' after '--')")
       } else {
         positionals.append(word)
       }

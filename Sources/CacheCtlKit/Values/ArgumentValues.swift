@@ -14,7 +14,7 @@ extension Arguments {
     guard let word = value(option) else { return nil }
     guard let style = Style(String(decoding: word, as: UTF8.self)) else {
       throw fail(
-        "--\(option.name): '\(printable(word))' is no style (1 to 255 printable ASCII characters, no space)")
+        "--\(option.name): '\(printable(word))' is not a style (1 to 255 printable ASCII characters, no space)")
     }
     return style
   }
@@ -23,7 +23,7 @@ extension Arguments {
     guard let word = value(option) else { return nil }
     guard let size = Size.parse(String(decoding: word, as: UTF8.self)) else {
       throw fail(
-        "--\(option.name): '\(printable(word))' is no size (500MB, 2GiB, 1.5GB, 64KiB or plain bytes)")
+        "--\(option.name): '\(printable(word))' is not a size (500MB, 2GiB, 1.5GB, 64KiB or plain bytes)")
     }
     return size
   }
@@ -32,7 +32,7 @@ extension Arguments {
   public func seconds(_ option: Option) throws(UsageError) -> Int? {
     guard let word = value(option) else { return nil }
     guard let seconds = TimeSpan.seconds(String(decoding: word, as: UTF8.self)) else {
-      throw fail("--\(option.name): '\(printable(word))' is no time (90s, 30min, 12h, 7d, 2w or plain seconds)")
+      throw fail("--\(option.name): '\(printable(word))' is not a time (90s, 30min, 12h, 7d, 2w or plain seconds)")
     }
     return seconds
   }
@@ -83,8 +83,8 @@ extension Arguments {
   public func policy(_ option: Option) throws(UsageError) -> EvictionPolicy? {
     guard let word = value(option) else { return nil }
     guard let policy = EvictionPolicy(name: String(decoding: word, as: UTF8.self)) else {
-      let names = EvictionPolicy.allCases.map(\.name).joined(separator: " or ")
-      throw fail("--\(option.name): '\(printable(word))' is no policy (\(names))")
+      let names = EvictionPolicy.allCases.map(\.name).joined(separator: ", ")
+      throw fail("--\(option.name): '\(printable(word))' is not a policy (\(names))")
     }
     return policy
   }
@@ -132,7 +132,7 @@ extension Arguments {
     let parts = word.split(separator: UInt8(ascii: "/"), maxSplits: 1)
     guard word.count <= 255, word.allSatisfy({ (0x20...0x7E).contains($0) }), parts.count == 2,
       word.first != 0x20, word.last != 0x20
-    else { throw fail("--\(option.name): '\(printable(word))' is no content type such as image/jpeg") }
+    else { throw fail("--\(option.name): '\(printable(word))' is not a content type such as image/jpeg") }
     return String(decoding: word, as: UTF8.self)
   }
 

@@ -29,7 +29,7 @@ extension CacheStore {
       } else if bytes.allSatisfy({ $0 == 0 }) {
         lines.append("its first 8 KiB are zeros")
       } else {
-        throw StoreError.unreadable(path: path, reason: "it is no segment, log, checkpoint or STORE file")
+        throw StoreError.unreadable(path: path, reason: "it is not a segment, log, checkpoint or STORE file")
       }
     }
     for text in lines { try line(text) }

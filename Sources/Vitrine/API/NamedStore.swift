@@ -5,11 +5,12 @@ extension CacheStore {
   /// The folder is `$XDG_CACHE_HOME`, or else `~/.cache`; on Apple platforms it is `~/Library/Caches`, which is in no
   /// backup. `name` is one component of a path, such as `com.example.pictures`.
   ///
-  /// While the process has the store open, another opening of the same name returns the same object, and ignores its
-  /// options; so closing or suspending it does that for all. The opening waits at least a second for the lock, and recreates the store
-  /// if its folder is deleted (``StoreOptions/recreatesIfRemoved``). Throws `invalidArgument` for a name with a slash or a
-  /// zero byte, an empty name, `.` and `..`, and if the user has no home folder; also the errors of
-  /// ``open(at:options:)``. Takes as long as an opening, and other openings by name wait meanwhile. Thread-safe.
+  /// While the process has the store open, another opening of the same name returns the same object, and ignores the
+  /// new options. Closing or suspending that object affects all its users. The opening waits at least a second for the
+  /// lock, and recreates the store if its folder is deleted (``StoreOptions/recreatesIfRemoved``). Throws
+  /// `invalidArgument` for a name with a slash or a zero byte, an empty name, `.` and `..`, and if the user has no home
+  /// folder; also the errors of ``open(at:options:)``. Takes as long as an opening, and other openings by name wait
+  /// meanwhile. Thread-safe.
   public static func open(
     named name: String, options: StoreOptions = StoreOptions()
   ) throws(StoreError) -> CacheStore {
@@ -21,7 +22,7 @@ extension CacheStore {
     let key = "\(options.isReadOnly ? "read" : "write") \(path)"
     let isReadOnly = options.isReadOnly
     return try NamedStores.shared.withLock { stores throws(StoreError) in
-      // A store that was opened read-only because it was locked is no answer to a later opening for writing.
+      // An opening for writing must not get a store that became read-only because another process had the lock.
       if let store = stores.open[key]?.store, !store.isClosed, store.isReadOnly == isReadOnly { return store }
       try makeFolders(parentPath(of: path))
       let store = try open(at: path, options: options)

@@ -64,7 +64,7 @@ extension CacheStore {
     // These counts include failures that the opening and the checkpoint found.
     let givenUp =
       core.basics.meters.damagedCount + core.basics.meters.lostCount
-    if givenUp > 0 { report.notes.append("\(givenUp) entries were given up, whose records could not be read") }
+    if givenUp > 0 { report.notes.append("\(givenUp) entries whose records could not be read were dropped") }
     return report
   }
 }

@@ -45,7 +45,7 @@ public struct WriteBatch: Sendable {
     for (index, operation) in operations.enumerated() { last[operation.key] = index }
     guard last.count < operations.count else { return self }
     var batch = WriteBatch()
-    // A put without a pin of its own is pinned as the operations before it have left the key.
+    // A put that sets no pin takes the pin that earlier operations of the batch give its key.
     var pins: [CacheKey: Bool] = [:]
     for (index, operation) in operations.enumerated() {
       if last[operation.key] == index {

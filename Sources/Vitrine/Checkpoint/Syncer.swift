@@ -32,9 +32,9 @@ final class Syncer: StorePart {
     try sync(segment)
   }
 
-  /// Makes the bytes of a segment durable that were written before the call. Concurrent callers share a sync. The kernel
-  /// reports a failed sync of a file to one caller, and the others must not continue before that caller has recorded the
-  /// failure: then they throw it too.
+  /// Makes the bytes of a segment durable that were written before the call. Concurrent callers share a sync. The
+  /// kernel reports a failed sync to one caller only. The other callers wait until that caller has recorded the
+  /// failure, and then throw it.
   func sync(_ segment: Segment) throws(StoreError) {
     segment.storage?.window?.retreat()
     try segment.syncs.sync { () throws(StoreError) in

@@ -1,4 +1,4 @@
-/// The view that compaction has of a segment that takes no more records.
+/// The live and dead bytes of a segment that takes no more records, as compaction counts them.
 struct SegmentLoad: Sendable {
   let slot: Int
   let stream: StreamKind

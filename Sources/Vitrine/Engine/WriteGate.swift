@@ -48,8 +48,8 @@ final class WriteGate: StorePart {
     return .storeRemoved
   }
 
-  /// Makes the same check before a change at the given wall-clock time. The check is mostly one load, because all names
-  /// are checked at most once in ``nameCheckMilliseconds``.
+  /// Throws as ``requireNamed()`` does, but checks the names at most once in ``nameCheckMilliseconds``. The parameter
+  /// is the wall-clock time. Costs one load if the names are not checked.
   @inline(__always)
   func requireNamed(at milliseconds: Int64) throws(StoreError) {
     let age = UInt64(bitPattern: milliseconds &- lastNameCheck.load(ordering: .relaxed))
@@ -63,8 +63,8 @@ final class WriteGate: StorePart {
     try requireNamed()
   }
 
-  /// Makes the same check before a change that must not be lost in a removed folder: it always checks the name of
-  /// `LOCK`.
+  /// Throws as ``requireNamed(at:)`` does, and always checks the name of `LOCK`. For a change that must not be lost in
+  /// a removed folder.
   func requireNamedNow() throws(StoreError) {
     try requireNamed(at: environment.clock.wallMilliseconds())
     if isLockNamed { return }

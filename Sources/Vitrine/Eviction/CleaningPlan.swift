@@ -1,6 +1,6 @@
-/// The fate of the live records of a segment whose space is reclaimed. After S3-FIFO (Yang et al., SOSP 2023), with
-/// segments in place of entries: an entry of probation that was used goes to main, and a used one of main gets another
-/// turn. `Docs/Eviction.md` has the reasons.
+/// The fate of the live records of a segment whose space is reclaimed. After S3-FIFO (Yang et al., SOSP 2023), but with
+/// queues of segments. Used records of probation go to main, and used records of main get another turn.
+/// `Docs/Eviction.md` has the reasons.
 struct CleaningPlan {
   /// A segment whose space is reclaimed.
   struct Victim {
@@ -18,7 +18,7 @@ struct CleaningPlan {
     let uses: Int
     /// Bytes of its head and payload, as far as they are live.
     let byteCount: Int
-    /// Whether its own key is left. Otherwise other keys use its payload.
+    /// Whether the entry of its own key is live. Otherwise other keys use its payload.
     let hasKey: Bool
     /// Whether the entry is pinned. A pinned record is never dropped.
     var isPinned = false

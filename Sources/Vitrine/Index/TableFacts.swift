@@ -110,7 +110,7 @@ package struct PayloadFact: Sendable, Equatable {
   }
 }
 
-/// A change of a table, which a delta has as words.
+/// A change of a table, encoded as words in a delta.
 package protocol Fact: Sendable {
   var shard: Int { get }
   /// Appends the words of the fact, as a delta stores them.

@@ -27,8 +27,8 @@ final class LogEraser: StorePart {
     return commitLock.withLock { held in !held.state.log.holdsOldFrames }
   }
 
-  /// Continues the log in an erased file. Another file stays free for the next recovery (rule 8). Changes meanwhile may
-  /// leave only that one. Then a checkpoint frees others, and false is returned if that fails repeatedly.
+  /// Continues the log in an erased file. Another file stays free for the next recovery (rule 8). If concurrent changes
+  /// use the other free files, a checkpoint frees them. Returns false after ``mostTries`` tries.
   private func leaveActiveFile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     for _ in 0..<LogEraser.mostTries {
       if try logSizer.moveLog(if: { _ in true }) { return true }

@@ -231,7 +231,7 @@ struct Opening {
     if case .empty = content, !options.createsIfMissing { throw .noSuchStore(path: path) }
     let lockFile = try takeLock(root)
     let isMarked = LockFile.read(lockFile).isMarked
-    // The state that the other opening left when it released the lock counts, not the state before.
+    // Another opening may have changed the folder before it released the lock.
     content = try examine(root)
     let folders = try openFolders(root, create: true)
     if try isRestOfPredecessor(content, folders) { return try makeAnew(root, folders, lockFile, started) }
@@ -307,7 +307,7 @@ struct Opening {
     let parts = parts(loaded, folders, log: log, lockFile: lockFile, started, firstSequence: firstSequence)
     try Takeover(parts, loaded, lockFile: lockFile, isChanged: loaded.identity != stored, isMarked: isMarked).run()
     if !isNew { parts.reads.useHints.takeIn(makesFile: false) }
-    // The files of a store that was carried over may take more than before.
+    // The files of a converted store may take more space than before.
     let isCarriedOver = loaded.identity.version != stored.version
     if isCarriedOver || loaded.identity.isTighter(than: stored) {
       parts.upkeep.budgets.shrinkBeforeServing(from: stored.byteBudget)

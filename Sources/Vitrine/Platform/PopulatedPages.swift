@@ -6,7 +6,7 @@ import Synchronization
 /// signal later. Any thread.
 package final class PopulatedPages: Sendable {
   package let mapping: Mapping
-  /// In pages: the first in the lower half, the one behind the last in the upper half.
+  /// Page numbers: the first page in the lower 32 bits, the end in the upper 32 bits.
   private let pages = Atomic<UInt64>(0)
 
   package init(_ mapping: Mapping) { self.mapping = mapping }
@@ -34,7 +34,7 @@ package final class PopulatedPages: Sendable {
     return true
   }
 
-  /// Call before a sync, which would revoke the right to write from the pages one by one.
+  /// Call before a sync, which would otherwise write-protect the pages one by one.
   package func retreat() {
     mapping.retreat(PopulatedPages.bytes(pages.exchange(0, ordering: .relaxed)))
   }

@@ -46,7 +46,7 @@ package struct UseRing {
   package mutating func append(
     _ new: [KeyUse], at moment: Moment, last: (KeyHash) -> KeyUse?, grow: (Int) -> Int
   ) throws(SystemError) -> Int {
-    // Each of these was used again, and comes once more, or its key is gone.
+    // These uses are obsolete: their keys were used again or are gone, or a piece has their stamps.
     uses.removeAll { last($0.hash)?.stamp != $0.stamp }
     var queue = new
     if isFirst { queue += choosePlace(last: last, grow: grow) }

@@ -160,7 +160,7 @@ package struct SegmentFill {
   package private(set) var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
   package private(set) var pendingCount = 0
-  /// Pending reservations that are filled over a longer time: a body in pieces or a drawing.
+  /// Pending reservations that are filled over a longer time: a body that arrives in chunks, or a drawing.
   package private(set) var exemptCount = 0
   /// The highest mark that ``takeMark()`` has returned.
   private var passedUpTo = 0

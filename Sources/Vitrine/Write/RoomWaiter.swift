@@ -1,5 +1,5 @@
-/// A request for room that others hold. It sleeps until it is admitted or refused: a thread on a condition, a task on a
-/// continuation. Neither does any work meanwhile.
+/// A request that waits for room held by other requests. It sleeps until it is admitted or refused: a thread on a
+/// condition, a task on a continuation. Neither does any work meanwhile.
 ///
 /// It has one outcome, which never changes. Its lock is taken after the store's commit lock.
 final class RoomWaiter: Sendable {
@@ -14,7 +14,7 @@ final class RoomWaiter: Sendable {
   enum Line: Sendable {
     /// Bodies that hold no room yet, requested by threads that hold none.
     case bodies
-    /// Bodies that hold room or whose threads do: other requests may be waiting for it.
+    /// Bodies that hold room, or whose threads hold room that other requests may need.
     case holders
     case placements
     /// Changes that the ledger has refused. They need no admission, or have it already.

@@ -70,7 +70,7 @@
       var result: [String: [String]] = [:]
       for (host, keys) in pins {
         guard let address = WebAddress(LoadURL("https://\(host)/".utf8)) else {
-          preconditionFailure("'\(host)' is no host that can have pinned keys")
+          preconditionFailure("'\(host)' is not a host that can have pinned keys")
         }
         result[address.origin.host, default: []] += keys
       }

@@ -1,10 +1,10 @@
 extension PicturePipeline {
-  /// Returns up to two responses: a placeholder, and then the picture. The placeholder, of origin `placeholder`, is
-  /// the nearest size of the same picture in memory or storage, even a stale one, or the storage's placeholder, or else
-  /// drawn from the ``PlaceholderHash`` of the request or of the stored original. It appears only if the picture is not
-  /// available immediately. The stream ends after the picture, or throws as
-  /// ``image(for:)`` does. The work begins with this call and is canceled when the consumer stops. The picture does
-  /// not wait for the placeholder.
+  /// Returns up to two responses: a placeholder, whose origin is `placeholder`, and then the picture. The placeholder
+  /// is the nearest size of the same picture in memory. Otherwise it is the storage's placeholder, which may be stale.
+  /// Otherwise it is drawn from the ``PlaceholderHash`` of the request or of the stored original. It appears only if
+  /// the picture is not available immediately. The stream ends after the picture, or throws as ``image(for:)`` does.
+  /// The work begins with this call and is canceled when the consumer stops. The picture does not wait for the
+  /// placeholder.
   public func images(for request: PictureRequest) -> AsyncThrowingStream<PictureResponse, any Error> {
     AsyncThrowingStream { continuation in
       let task = Task {

@@ -15,7 +15,8 @@ struct StyledRecord: Hashable {
   private var confirmedAt: Int64?
   /// The age limit of the app in milliseconds. It is not stored.
   private var ageLimit: Int64?
-  /// The number of showings from the storage, 0 to 255. Only showings that a decision depends on are counted.
+  /// The number of showings from the storage, 0 to 255. Counts showings of an encoded picture only: the second one
+  /// stores it as pixels.
   var showingCount: Int = 0
   private var isChosenByHeaders = false
   private var responseMetadata: [UInt8] = []

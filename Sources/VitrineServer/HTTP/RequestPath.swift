@@ -46,7 +46,7 @@ enum RequestPath: Equatable {
       throw RequestHead.Refusal(status: .badRequest, text: "write a question mark of the URL as %3F, and # as %23")
     }
     guard let name = decode(path[..<slash]), let url = decode(path[(slash + 1)...]) else {
-      throw RequestHead.Refusal(status: .badRequest, text: "a percent sign has no two hexadecimal digits behind it")
+      throw RequestHead.Refusal(status: .badRequest, text: "a percent sign must be followed by two hexadecimal digits")
     }
     guard let style = Style(String(decoding: name, as: UTF8.self)) else {
       throw RequestHead.Refusal(
@@ -55,7 +55,7 @@ enum RequestPath: Equatable {
     return CacheKey(bytes: url, style)
   }
 
-  /// Returns nil if a percent sign has no two hexadecimal digits behind it.
+  /// Returns nil if a percent sign is not followed by two hexadecimal digits.
   static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)

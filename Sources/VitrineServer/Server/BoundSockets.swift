@@ -21,7 +21,7 @@ struct BoundSockets {
   mutating func take(_ inherited: [Int32]) throws(ServerError) {
     for socket in inherited {
       guard Socket.isListening(socket), Socket.prepare(socket) else {
-        throw .address("descriptor \(socket)", "it is no listening socket")
+        throw .address("descriptor \(socket)", "it is not a listening socket")
       }
       sockets.append(socket)
     }

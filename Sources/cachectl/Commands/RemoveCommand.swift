@@ -16,7 +16,7 @@ enum RemoveCommand: Command {
     notes: [
       "Removed bytes stay in the store's files until compaction reaches them. --erase compacts the store at once (see "
         + "cachectl help compact).",
-      "If URL has no entry, the exit status is 1. A prefix without an entry is no error. An empty prefix removes "
+      "If URL has no entry, the exit status is 1. A prefix without an entry is not an error. An empty prefix removes "
         + "everything.",
       "An exit status of 0 means that the removal survives loss of power: closing the store makes everything durable.",
     ],

@@ -129,7 +129,7 @@ enum ReplayCommand: Command {
     guard let word = arguments.value(format) else { return nil }
     guard let format = TraceFormat(rawValue: String(decoding: word, as: UTF8.self)) else {
       let names = TraceFormat.allCases.map(\.rawValue).joined(separator: " or ")
-      throw arguments.fail("--\(Self.format.name): '\(printable(word))' is no format (\(names))")
+      throw arguments.fail("--\(Self.format.name): '\(printable(word))' is not a format (\(names))")
     }
     return format
   }
@@ -143,7 +143,7 @@ enum ReplayCommand: Command {
     }
     if size != nil { throw arguments.fail("--budget and --budget-share exclude each other") }
     guard let shares = ReplayBudget.shares(String(decoding: word, as: UTF8.self)) else {
-      throw arguments.fail("--\(share.name): '\(printable(word))' is no share (0.1, or a list such as 0.01,0.1)")
+      throw arguments.fail("--\(share.name): '\(printable(word))' is not a share (0.1, or a list such as 0.01,0.1)")
     }
     if shares.count > 1, !arguments.has(compare) { throw arguments.fail("several shares need --compare") }
     return (nil, shares)

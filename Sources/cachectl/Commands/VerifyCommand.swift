@@ -7,7 +7,7 @@ enum VerifyCommand: Command {
     options: [.reads, .json],
     notes: [
       "Changes nothing, and works while another process writes. The exit status is 1 when something is damaged. Lost "
-        + "entries were never known to be durable and vanished in a crash: they are listed apart and are no damage.",
+        + "entries were never known to be durable and vanished in a crash: they are listed apart and are not damage.",
       "With --json: records_checked, bytes_checked, damaged and lost (each a list of file, offset, url, style, "
         + "reason), notes, ok. url and style are null where the record is too damaged to tell.",
     ],

@@ -105,7 +105,7 @@
       (options.inheritedSockets, options.inheritedWebSockets) = ServiceManager.inheritedSockets()
       let mode = try arguments.value(unixMode).map { word -> UInt16 in
         guard let mode = UInt16(String(decoding: word, as: UTF8.self), radix: 8), mode <= 0o777 else {
-          throw arguments.fail("--unix-mode: '\(printable(word))' is no octal number up to 777")
+          throw arguments.fail("--unix-mode: '\(printable(word))' is not an octal number up to 777")
         }
         return mode
       }
@@ -160,7 +160,7 @@
     ) throws -> ServerAddress {
       guard let address = ServerAddress(tcp: try arguments.text(word, option)) else {
         throw arguments.fail(
-          "\(option): '\(printable(word))' is no address; try 127.0.0.1:\(port), [::1]:\(port) or \(port)")
+          "\(option): '\(printable(word))' is not an address; try 127.0.0.1:\(port), [::1]:\(port) or \(port)")
       }
       return address
     }
