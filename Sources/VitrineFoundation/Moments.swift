@@ -67,8 +67,8 @@ extension CacheStore {
     try setExpiration(date?.milliseconds, for: key, durability: durability)
   }
 
-  /// Removes all entries, except pinned ones, that were neither put nor read since `date`. Returns the number of entries
-  /// removed. Costs as much as the call with milliseconds, and throws the same errors.
+  /// Removes all entries, except pinned ones, that were neither put nor read since `date`. Returns the number of
+  /// entries removed. Costs as much as the call with milliseconds, and throws the same errors.
   @discardableResult
   public func removeUnused(since date: Date) throws(StoreError) -> Int {
     try removeUnused(since: date.milliseconds)

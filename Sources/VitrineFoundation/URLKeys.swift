@@ -79,8 +79,8 @@ extension CacheStore {
 }
 
 extension AsyncCacheStore {
-  /// Opens a store on a thread of the pool. Throws the errors of the opening by a path, and `invalidArgument` if the URL
-  /// is not one of a file.
+  /// Opens a store on a thread of the pool. Throws the errors of the opening by a path, and `invalidArgument` if the
+  /// URL is not one of a file.
   public static func open(
     at folder: URL, options: StoreOptions = StoreOptions()
   ) async throws(StoreError) -> CacheStore {

@@ -33,13 +33,14 @@ public final class VitrineDataCache: Sendable {
   /// - Parameters:
   ///   - path: The folder. Its parent must exist.
   ///   - sizeLimit: The largest size of the folder, in bytes, at least 1 MiB.
-  ///   - timeToLive: The time after its put for which a value is returned; nil for no limit. Holds for older values too.
+  ///   - timeToLive: The time after its put for which a value is returned; nil for no limit. Holds for older values
+  ///     too.
   ///   - queueByteLimit: The largest sum of queued keys and values, in bytes, with 128 bytes for each change. An empty
   ///     queue takes a value of any size.
   ///   - whenFull: The reaction to a value for which the queue has no room.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted while
-  /// the cache is open, the cache creates it again.
+  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
+  /// while the cache is open, the cache creates it again.
   public convenience init(
     path: String, sizeLimit: Int = defaultSizeLimit, timeToLive: Duration? = nil,
     queueByteLimit: Int = defaultQueueByteLimit, whenFull: FullQueuePolicy = .wait
@@ -50,8 +51,8 @@ public final class VitrineDataCache: Sendable {
       store: try CacheStore.open(at: path, options: options), queueByteLimit: queueByteLimit, whenFull: whenFull)
   }
 
-  /// Makes a cache over an open store. ``removeAll()`` removes all entries of the store, those of other styles included.
-  /// O(1).
+  /// Makes a cache over an open store. ``removeAll()`` removes all entries of the store, those of other styles
+  /// included. O(1).
   public convenience init(
     store: CacheStore, queueByteLimit: Int = defaultQueueByteLimit, whenFull: FullQueuePolicy = .wait
   ) {
@@ -98,8 +99,8 @@ public final class VitrineDataCache: Sendable {
   /// Queues a removal. If the queue is full, the call writes the oldest changes itself.
   public func removeData(for key: String) { queue.add(CacheKey(key), nil) }
 
-  /// Drops all queued changes, and queues the removal of all entries of the store. Returns at once. Reads return nothing
-  /// from here on, except values stored later.
+  /// Drops all queued changes, and queues the removal of all entries of the store. Returns at once. Reads return
+  /// nothing from here on, except values stored later.
   public func removeAll() { queue.clear() }
 
   /// The value of a key; nil if there is none. Set as ``storeData(_:for:)`` and ``removeData(for:)``.

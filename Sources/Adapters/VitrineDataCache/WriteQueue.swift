@@ -4,9 +4,9 @@ import VitrineFoundation
 
 /// The queued changes of a data cache: values and removals that the store does not have yet.
 ///
-/// Keys are compared by their bytes, as in the store; a `String` would equal its other normal forms. Each key has at most
-/// one queued change, the newest. Reads see queued changes before the store. One thread at a time writes, in the order of
-/// the changes, so the store never gets an older change of a key after a newer one.
+/// Keys are compared by their bytes, as in the store; a `String` would equal its other normal forms. Each key has at
+/// most one queued change, the newest. Reads see queued changes before the store. One thread at a time writes, in the
+/// order of the changes, so the store never gets an older change of a key after a newer one.
 final class WriteQueue: Sendable {
   /// A queued change of one key: a value, or nil for a removal.
   struct Change {

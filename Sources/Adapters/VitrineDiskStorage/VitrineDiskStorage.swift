@@ -18,7 +18,8 @@ public final class VitrineDiskStorage: Sendable {
   /// The size in bytes above which ``removeSizeExceededValues()`` removes values; 0 for no limit.
   public let sizeLimit: Int
   private let now: @Sendable () -> Date
-  /// Number of changes of expiries and values. The lock is held during a change, so that no extension meets a newer value.
+  /// Number of changes of expiries and values. The lock is held during a change, so that no extension meets a newer
+  /// value.
   private let changing = Guarded(0)
 
   /// Opens the storage in a folder, and creates it if there is none.
@@ -28,8 +29,8 @@ public final class VitrineDiskStorage: Sendable {
   ///   - sizeLimit: The largest size of the folder, in bytes, at least 1 MiB; 0 for the default budget of a store.
   ///   - expiration: The expiry of values that are stored without one.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted while
-  /// the storage is open, the next change creates it again.
+  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
+  /// while the storage is open, the next change creates it again.
   public convenience init(
     path: String, sizeLimit: Int = 0, expiration: StorageExpiration = defaultExpiration
   ) throws {
@@ -130,7 +131,8 @@ public final class VitrineDiskStorage: Sendable {
 
   // MARK: Removing
 
-  /// Removes a value. A key without a value is not an error. Throws the errors of `CacheStore.remove(_:durability:erases:)`.
+  /// Removes a value. A key without a value is not an error. Throws the errors of
+  /// `CacheStore.remove(_:durability:erases:)`.
   public func remove(forKey key: String) throws(StoreError) { try cacheStore.remove(key) }
 
   /// Removes a value if it has expired. Returns whether it had expired. Such a value is never returned, so this call
@@ -147,8 +149,8 @@ public final class VitrineDiskStorage: Sendable {
   @discardableResult
   public func removeExpiredValues() throws(StoreError) -> Int { try cacheStore.removeExpired() }
 
-  /// If the storage is larger than ``sizeLimit``, removes the least recently used values until it has half of that size.
-  /// Returns the number of values removed. Throws the errors of `CacheStore.trim(toBytes:)`.
+  /// If the storage is larger than ``sizeLimit``, removes the least recently used values until it has half of that
+  /// size. Returns the number of values removed. Throws the errors of `CacheStore.trim(toBytes:)`.
   ///
   /// A storage that was opened by its path never exceeds the limit. The call is useful over a store with a larger
   /// budget.

@@ -19,8 +19,8 @@ extension VitrineJournaledCache {
 
     deinit { abort() }
 
-    /// Returns a copy of a value as it was last committed, or nil if there is none. Values set by this edit do not show.
-    /// `index`: 0 to `valueCount` - 1.
+    /// Returns a copy of a value as it was last committed, or nil if there is none. Values set by this edit do not
+    /// show. `index`: 0 to `valueCount` - 1.
     public func value(_ index: Int) -> Data? {
       precondition((0..<cache.valueCount).contains(index), "there is no value \(index)")
       return cache.value(key, index)

@@ -6,8 +6,8 @@ import VitrineFoundation
 /// together, by edits.
 ///
 /// The values of an entry are the styles `value-0`, `value-1` and so on of its key in a `CacheStore`. A commit
-/// is one batch: after any crash, all of its values are in the store or none. If the store evicts one value of an entry,
-/// the entry is gone. Thread-safe.
+/// is one batch: after any crash, all of its values are in the store or none. If the store evicts one value of an
+/// entry, the entry is gone. Thread-safe.
 public final class VitrineJournaledCache: Sendable {
   private struct State {
     /// The key of each edit in progress, with the number of the edit.
@@ -97,8 +97,8 @@ public final class VitrineJournaledCache: Sendable {
     }
   }
 
-  /// Removes an entry. Returns false if there is none, or if an edit of the key is in progress. Snapshots stay readable.
-  /// Throws ``JournaledCacheError`` as ``snapshot(_:)``, and the errors of a removal as `StoreError`.
+  /// Removes an entry. Returns false if there is none, or if an edit of the key is in progress. Snapshots stay
+  /// readable. Throws ``JournaledCacheError`` as ``snapshot(_:)``, and the errors of a removal as `StoreError`.
   @discardableResult
   public func remove(_ key: String) throws -> Bool {
     try check(key)
@@ -127,8 +127,8 @@ public final class VitrineJournaledCache: Sendable {
   /// Makes all commits and removals durable. Waits for the disk. Throws the errors of `CacheStore.flush()`.
   public func flush() throws(StoreError) { try store.flush() }
 
-  /// Aborts all edits, makes all commits and removals durable, and closes the cache. Closing twice is harmless. Snapshots
-  /// stay readable. Throws the errors of `CacheStore.close()`.
+  /// Aborts all edits, makes all commits and removals durable, and closes the cache. Closing twice is harmless.
+  /// Snapshots stay readable. Throws the errors of `CacheStore.close()`.
   public func close() throws(StoreError) {
     state.withLock { state in
       state.isClosed = true
@@ -137,8 +137,8 @@ public final class VitrineJournaledCache: Sendable {
     try store.close()
   }
 
-  /// Closes the cache and deletes its folder with all values. Throws the errors of the removal as `StoreError`, and those
-  /// of the deletion of the folder.
+  /// Closes the cache and deletes its folder with all values. Throws the errors of the removal as `StoreError`, and
+  /// those of the deletion of the folder.
   public func delete() throws {
     if !isClosed { try store.removeAll() }
     try close()

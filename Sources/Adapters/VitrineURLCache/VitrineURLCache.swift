@@ -12,8 +12,8 @@ import VitrineFoundation
 ///
 /// Set it as the `urlCache` of a `URLSessionConfiguration`. A response is the entry of its URL without the fragment, in
 /// the style `original`: the data are the value, and the URL, the status and the header fields are the metadata. The
-/// `userInfo` of a response is not kept. Only responses to GET are cached, and no partial ones. An error of the store is
-/// not reported: the response is then not cached. Thread-safe.
+/// `userInfo` of a response is not kept. Only responses to GET are cached, and no partial ones. An error of the store
+/// is not reported: the response is then not cached. Thread-safe.
 public final class VitrineURLCache: URLCache, @unchecked Sendable {
   /// The store with the responses.
   public let store: CacheStore
@@ -26,8 +26,8 @@ public final class VitrineURLCache: URLCache, @unchecked Sendable {
   ///   - diskCapacity: The largest size of the folder, in bytes, at least 1 MiB.
   ///   - memoryCapacity: Most bytes of responses that may be kept in memory only. Other responses take none of it.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted while
-  /// the cache is open, the next change creates it again.
+  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
+  /// while the cache is open, the next change creates it again.
   public convenience init(path: String, diskCapacity: Int, memoryCapacity: Int = 4 << 20) throws {
     let options = StoreOptions(byteBudget: diskCapacity, recreatesIfRemoved: true)
     self.init(store: try CacheStore.open(at: path, options: options), memoryCapacity: memoryCapacity)
@@ -128,8 +128,8 @@ public final class VitrineURLCache: URLCache, @unchecked Sendable {
   /// Bytes of the responses that are kept in memory only.
   public override var currentMemoryUsage: Int { memory.byteCount }
 
-  /// The largest size of the folder, in bytes. A change evicts responses until it holds; a size below 1 MiB, or one that
-  /// the store refuses, changes nothing.
+  /// The largest size of the folder, in bytes. A change evicts responses until it holds; a size below 1 MiB, or one
+  /// that the store refuses, changes nothing.
   public override var diskCapacity: Int {
     get { store.byteBudget }
     set { try? store.setBudgets(byteBudget: newValue) }

@@ -145,11 +145,11 @@ VITRINE_API vitrine_status vitrine_open(
   const char *path, const vitrine_options *options, vitrine_store **store, vitrine_error *error);
 
 /*
- * Opens the store `name` in the user's folder for caches, $XDG_CACHE_HOME or else ~/.cache, and creates store and folder
- * if necessary. `name` is one component of a path. While the process has the store open for writing, another opening of
- * the same name for writing returns another handle of the same store, and ignores its options; so it is with readers. The
- * store is closed with the last of its handles; a suspension holds for all. Waits at least a second for another writer,
- * and makes the store again if its folder is removed. Otherwise as vitrine_open.
+ * Opens the store `name` in the user's folder for caches, $XDG_CACHE_HOME or else ~/.cache, and creates store and
+ * folder if necessary. `name` is one component of a path. While the process has the store open for writing, another
+ * opening of the same name for writing returns another handle of the same store, and ignores the new options. The same
+ * holds for readers. The store is closed with the last of its handles. A suspension affects all handles. Waits at least
+ * a second for another writer, and makes the store again if its folder is removed. Otherwise as vitrine_open.
  */
 VITRINE_API vitrine_status vitrine_open_named(
   const char *name, const vitrine_options *options, vitrine_store **store, vitrine_error *error);
@@ -279,8 +279,8 @@ typedef struct vitrine_condition {
 } vitrine_condition;
 
 /*
- * Stores bytes under a key if the entry of the key meets a condition, otherwise returns UNMET. Of several concurrent puts
- * that need an absent entry, one takes place.
+ * Stores bytes under a key if the entry of the key meets a condition, otherwise returns UNMET. Of several concurrent
+ * puts that need an absent entry, one takes place.
  * Cost: a put and a lookup; the first lookup of an entry since opening reads and checks its value. Errors: those of
  * vitrine_put.
  */
@@ -401,8 +401,8 @@ VITRINE_API vitrine_status vitrine_borrow(
   vitrine_borrow_function function, void *context);
 
 /*
- * Calls `function` like vitrine_borrow, but counts no use: the order of eviction, a sliding expiration and the hit ratio
- * stay.
+ * Calls `function` like vitrine_borrow, but counts no use: the order of eviction, a sliding expiration and the hit
+ * ratio stay.
  */
 VITRINE_API vitrine_status vitrine_peek(
   vitrine_store *store, const char *url, size_t url_length, const char *style, size_t style_length,
@@ -416,9 +416,9 @@ typedef void (*vitrine_file_function)(void *context, int descriptor, uint64_t of
 
 /*
  * Calls `function` with the file range of a value, for sendfile and for libraries that read files. Returns NOT_FOUND on
- * a miss, if no file has the bytes as they were put (a value that is stored compressed or was restored in memory, a store
- * that reads by VITRINE_READ_COPIED), and if the file cannot be opened now. Then vitrine_borrow gets the bytes. It also
- * returns NOT_FOUND if the bytes were found damaged during `function`. Counts a use.
+ * a miss, if no file has the bytes as they were put (a value that is stored compressed or was restored in memory, a
+ * store that reads by VITRINE_READ_COPIED), and if the file cannot be opened now. Then vitrine_borrow gets the bytes.
+ * It also returns NOT_FOUND if the bytes were found damaged during `function`. Counts a use.
  * Cost: a get and the opening of a file, about 3 us. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
 VITRINE_API vitrine_status vitrine_with_file(

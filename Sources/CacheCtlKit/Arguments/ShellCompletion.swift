@@ -1,5 +1,5 @@
-/// Completion of `cachectl` in shells, from the specifications of the commands: commands, their options, and the values of
-/// options that have a fixed set. Other words are completed as files.
+/// Completion of `cachectl` in shells, from the specifications of the commands: commands, their options, and the values
+/// of options that have a fixed set. Other words are completed as files.
 public enum ShellCompletion: String, CaseIterable, Sendable {
   case bash, zsh, fish
 

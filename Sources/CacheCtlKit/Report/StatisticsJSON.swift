@@ -1,7 +1,7 @@
 import Vitrine
 
-/// The statistics of a store as JSON, without sums that need a walk over the entries. The names are part of the interfaces of
-/// the tool and of the C library.
+/// The statistics of a store as JSON, without sums that need a walk over the entries. The names are part of the
+/// interfaces of the tool and of the C library.
 package enum StatisticsJSON {
   package static func report(_ statistics: StoreStatistics) -> JSON {
     .object(sizes(statistics) + work(statistics) + budgets(statistics) + [segments(statistics) { _ in [] }])

@@ -49,8 +49,8 @@ public struct AsyncCacheStore: Sendable {
     await AsyncCacheStore.read { store.get(key, source: source, body) }
   }
 
-  /// Calls `body` with an entry's bytes on a thread of the pool, and does not count as a use. Returns nil if there is no
-  /// entry.
+  /// Calls `body` with an entry's bytes on a thread of the pool, and does not count as a use. Returns nil if there is
+  /// no entry.
   public func peek<R: Sendable>(
     _ key: CacheKey, source: Source? = nil, _ body: @escaping @Sendable (RawSpan) -> R
   ) async -> R? {

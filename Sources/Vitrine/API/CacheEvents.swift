@@ -71,9 +71,9 @@ extension CacheEvent: CustomStringConvertible {
 
 /// The events of a store, as a sequence that one task iterates.
 ///
-/// The sequence buffers a fixed number of events. If it is full, the oldest one is lost, and ``lostCount`` counts it. So a
-/// slow task never slows the store, and no code of the task runs under a lock of the store. The sequence ends when the
-/// store is closed or released; it does not keep the store open.
+/// The sequence buffers a fixed number of events. If it is full, the oldest one is lost, and ``lostCount`` counts it.
+/// So a slow task never slows the store, and no code of the task runs under a lock of the store. The sequence ends when
+/// the store is closed or released; it does not keep the store open.
 public struct CacheEvents: AsyncSequence, Sendable {
   public typealias Element = CacheEvent
   public typealias AsyncIterator = AsyncStream<CacheEvent>.Iterator
@@ -106,8 +106,8 @@ extension CacheStore {
   /// }
   /// ```
   ///
-  /// Each sequence has all events. While any is iterated, every removal also reads the key of the removed entry, about a
-  /// microsecond. A read-only opening has only the first event. Thread-safe.
+  /// Each sequence has all events. While any is iterated, every removal also reads the key of the removed entry, about
+  /// a microsecond. A read-only opening has only the first event. Thread-safe.
   public func events(capacity: Int = 1000) -> CacheEvents {
     let core = core
     return CacheEvents(core.context.events, capacity: capacity, first: .opened(core.context.opening.lastOpen))

@@ -1,7 +1,7 @@
 // Gets that leave the order of eviction as it is.
 extension CacheStore {
-  /// Calls `body` with the bytes of an entry, like ``get(_:style:source:_:)``, but does not count as a use: the order of
-  /// eviction, a sliding expiration, a maximum idle time, the hit ratio and the curve of misses stay as they are.
+  /// Calls `body` with the bytes of an entry, like ``get(_:style:source:_:)``, but does not count as a use: the order
+  /// of eviction, a sliding expiration, a maximum idle time, the hit ratio and the curve of misses stay as they are.
   ///
   /// For previews, checks and copies that must not keep an entry in the cache. An entry made from another source is a
   /// miss, and stays. Throws only the errors of `body`. Costs as much as a get. Thread-safe.

@@ -77,9 +77,9 @@ public final class CacheStore: Sendable {
 
   /// Makes all changes durable, writes a checkpoint and closes the store.
   ///
-  /// Takes the time of the last syncs and of a checkpoint. Closing twice is harmless. Without closing, only the next opening takes longer. Running gets finish. If more than
-  /// 1 MiB of records from before a crash are still unchecked, closing does not wait for their check. It may then leave
-  /// out the checkpoint, and the next opening replays the log.
+  /// Takes the time of the last syncs and of a checkpoint. Closing twice is harmless. Without closing, only the next
+  /// opening takes longer. Running gets finish. If more than 1 MiB of records from before a crash are still unchecked,
+  /// closing does not wait for their check. It may then leave out the checkpoint, and the next opening replays the log.
   ///
   /// If no error is thrown, every acknowledged change is durable. Throws `writeFailed` after a failed write or sync,
   /// also an earlier one in the background, and `storeRemoved` if the folder was removed or replaced. The store is
@@ -171,8 +171,8 @@ public final class CacheStore: Sendable {
     try core.reads.reader.borrowMany(keys, sources, body)
   }
 
-  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as a use. Costs a get and the
-  /// read of a head. The first lookup since opening reads and checks the whole value.
+  /// Returns the entry of a key without its bytes, or the reason for a miss. Does not count as a use. Costs a get and
+  /// the read of a head. The first lookup since opening reads and checks the whole value.
   public func lookup(_ url: String, style: Style = .original, source: Source? = nil) -> LookupResult {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, style, source: source) } }
   }
@@ -182,8 +182,8 @@ public final class CacheStore: Sendable {
     key.url.withUnsafeBytes { url in read { $0.reads.reader.lookup(url, key.style, source: source) } }
   }
 
-  /// Whether there is an unexpired entry. Costs a lookup of the index and the read of a head. Reads no payload, and checks
-  /// a head once, so a get may find an entry lost after a crash, or damaged.
+  /// Whether there is an unexpired entry. Costs a lookup of the index and the read of a head. Reads no payload, and
+  /// checks a head once, so a get may find an entry lost after a crash, or damaged.
   public func contains(_ url: String, style: Style = .original, source: Source? = nil) -> Bool {
     url.utf8Span.span.bytes.withUnsafeBytes { url in read { $0.reads.reader.contains(url, style, source: source) } }
   }

@@ -15,9 +15,9 @@ extension CacheStore {
   /// replaces exactly the bytes that it has read (compare and swap).
   ///
   /// The condition is compared and the value committed as one step, also beside puts and removals of other threads. A
-  /// put that is refused changes nothing. Costs a put and a lookup; the first lookup of an entry since opening reads and
-  /// checks its value. Throws the errors of ``put(_:for:style:options:)``, and `system` if the entry cannot be read now.
-  /// Thread-safe.
+  /// put that is refused changes nothing. Costs a put and a lookup; the first lookup of an entry since opening reads
+  /// and checks its value. Throws the errors of ``put(_:for:style:options:)``, and `system` if the entry cannot be read
+  /// now. Thread-safe.
   public func put(
     _ bytes: borrowing RawSpan, for key: CacheKey, if condition: PutCondition, options: PutOptions = PutOptions()
   ) throws(StoreError) -> Bool {

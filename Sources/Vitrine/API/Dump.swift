@@ -1,8 +1,8 @@
 extension CacheStore {
-  /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file, the area, the file of
-  /// uses, or `STORE`. Reads only this file and those beside it, so it needs no intact store. O(file): collects all lines in memory before the first
-  /// call of `line`. Thread-safe. Throws `unreadable` if it is not a file of a store, `SystemError` if it cannot be
-  /// read, and the errors of `line`.
+  /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file, the area, the file
+  /// of uses, or `STORE`. Reads only this file and those beside it, so it needs no intact store. O(file): collects all
+  /// lines in memory before the first call of `line`. Thread-safe. Throws `unreadable` if it is not a file of a store,
+  /// `SystemError` if it cannot be read, and the errors of `line`.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
     try dump(file: path, environment: .posix, line: line)
   }

@@ -9,9 +9,9 @@ public struct FileRange: Sendable, Hashable {
 }
 
 extension CacheStore {
-  /// Calls `body` with a file and the range of it that holds a value. Returns nil on a miss, and also if no file has the
-  /// bytes as they were put: a value that is stored compressed, a store that reads by ``ReadMode/copied``, and a value
-  /// that a read-only opening has restored in memory. Then ``peek(_:source:_:)`` returns the bytes.
+  /// Calls `body` with a file and the range of it that holds a value. Returns nil on a miss, and also if no file has
+  /// the bytes as they were put: a value that is stored compressed, a store that reads by ``ReadMode/copied``, and a
+  /// value that a read-only opening has restored in memory. Then ``peek(_:source:_:)`` returns the bytes.
   ///
   /// The range is valid until `body` returns, and its bytes do not change until then. `body` neither writes to the file
   /// nor closes it; a copy made by `dup` stays readable afterwards, but its bytes may become those of other values once
@@ -44,11 +44,11 @@ extension CacheStore {
 
   /// Copies a value to a file, with the bytes that were put. Returns false on a miss.
   ///
-  /// The file appears whole: the bytes are written beside it, to `path` with a suffix, and then take the name, in place of
-  /// a file that is there. It is not synced. A value that is stored as it was put is copied by the system, which shares
-  /// blocks where the file system can (`copy_file_range`); others are decompressed in memory. Does not count as a use.
-  /// Costs the write of the value. Throws `system` with the call that failed, for example if the folder does not exist,
-  /// and leaves no part of the file then. Thread-safe.
+  /// The file appears whole: the bytes are written beside it, to `path` with a suffix, and then take the name, in place
+  /// of a file that is there. It is not synced. A value that is stored as it was put is copied by the system, which
+  /// shares blocks where the file system can (`copy_file_range`); others are decompressed in memory. Does not count as
+  /// a use. Costs the write of the value. Throws `system` with the call that failed, for example if the folder does not
+  /// exist, and leaves no part of the file then. Thread-safe.
   @discardableResult
   public func copy(_ key: CacheKey, to path: String) throws(StoreError) -> Bool {
     do throws(SystemError) {

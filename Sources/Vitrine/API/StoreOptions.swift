@@ -56,8 +56,8 @@ public struct StoreOptions: Sendable {
   public var createsIfMissing = true
   /// The longest wait for another opening to release the lock, in milliseconds. Default: 0, no wait.
   public var waitForLockMilliseconds = 0
-  /// The reaction to a store that another opening still has open for writing after ``waitForLockMilliseconds``. Default:
-  /// `fail`.
+  /// The reaction to a store that another opening still has open for writing after ``waitForLockMilliseconds``.
+  /// Default: `fail`.
   public var whenLocked = LockedStorePolicy.fail
   /// The reaction to a store that cannot be read. Default: `fail`.
   public var whenUnusable = UnusableStorePolicy.fail

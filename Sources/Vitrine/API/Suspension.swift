@@ -11,16 +11,17 @@ enum Standing {
   }
 }
 
-// For programs that the system may freeze while they hold a lock. iOS ends a program that is suspended with a locked file
-// in a folder that it shares with others (exception 0xdead10cc).
+// For programs that the system may freeze while they hold a lock. iOS ends a program that is suspended with a locked
+// file in a folder that it shares with others (exception 0xdead10cc).
 extension CacheStore {
   /// Makes all changes durable and releases the store's lock, threads and files, until ``resume()``.
   ///
   /// Meanwhile other openings, also in other processes, may change the store. Gets are misses, ``lookup(_:source:)``
   /// returns `closed`, and changes throw `closed`, as after ``close()``. Running gets finish, and Blobs stay valid.
-  /// Unfinished bodies and drawings end as `closed`. Takes as long as a close. Throws the errors of ``close()``; the store
-  /// is suspended in any case, and a close of the suspended store throws the error again. A store that is suspended stays so; a read-only opening holds no lock and ignores the call.
-  /// Throws `closed` after ``close()``. Thread-safe.
+  /// Unfinished bodies and drawings end as `closed`. Takes as long as a close. Throws the errors of ``close()``; the
+  /// store is suspended in any case, and a close of the suspended store throws the error again. A store that is
+  /// suspended stays so; a read-only opening holds no lock and ignores the call. Throws `closed` after ``close()``.
+  /// Thread-safe.
   public func suspend() throws(StoreError) {
     if isReadOnly { return }
     try succeeding.withLock { standing throws(StoreError) in
@@ -42,11 +43,11 @@ extension CacheStore {
 
   /// Opens a suspended store again, with the changes that others have made meanwhile.
   ///
-  /// Waits for the lock for at most ``StoreOptions/waitForLockMilliseconds``. The options that are saved in the store are
-  /// taken from there, so changes of budgets at run time persist. If the folder was deleted meanwhile, it is created as at
-  /// the first opening, if that was allowed to. Costs an opening. Each get costs a few nanoseconds more from then on.
-  /// Throws the errors of ``open(at:options:)``, and the store stays suspended then; `closed` after ``close()``. Has no
-  /// effect on a store that is open. Thread-safe.
+  /// Waits for the lock for at most ``StoreOptions/waitForLockMilliseconds``. The options that are saved in the store
+  /// are taken from there, so changes of budgets at run time persist. If the folder was deleted meanwhile, it is
+  /// created as at the first opening, if that was allowed to. Costs an opening. Each get costs a few nanoseconds more
+  /// from then on. Throws the errors of ``open(at:options:)``, and the store stays suspended then; `closed` after
+  /// ``close()``. Has no effect on a store that is open. Thread-safe.
   public func resume() throws(StoreError) {
     try succeeding.withLock { standing throws(StoreError) in
       switch standing {

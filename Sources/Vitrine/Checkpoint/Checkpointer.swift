@@ -1,10 +1,10 @@
 /// Writes and publishes checkpoints.
 ///
 /// A checkpoint *covers* every frame before `position`: its content is taken under the commit lock, so it holds exactly
-/// their effect. With pieces, the content is written after the lock is released. The header publishes the checkpoint, and
-/// is written only when the log is durable up to the position (rule 4); until then the other file counts. The checkpoint
-/// vouches for the records below each segment's mark. Only a sync of records that this opening wrote or checked raises
-/// the mark.
+/// their effect. With pieces, the content is written after the lock is released. The header publishes the checkpoint,
+/// and is written only when the log is durable up to the position (rule 4); until then the other file counts. The
+/// checkpoint vouches for the records below each segment's mark. Only a sync of records that this opening wrote or
+/// checked raises the mark.
 final class Checkpointer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -109,7 +109,8 @@ final class Checkpointer: StorePart {
     }
   }
 
-  /// Ends all writing, because the index has changes that neither a frame nor a checkpoint has. Returns the error to throw.
+  /// Ends all writing, because the index has changes that neither a frame nor a checkpoint has. Returns the error to
+  /// throw.
   private func endOfWriting(by error: StoreError) -> StoreError {
     if case .writeFailed = error { return error }
     if case .storeRemoved = error { return error }
@@ -288,8 +289,8 @@ final class Checkpointer: StorePart {
     note(image, published: upkeep, held)
   }
 
-  /// Gives the changes of an image that was not published to the next one. A sync may fail for lack of a descriptor, for
-  /// example, which does not end writing.
+  /// Gives the changes of an image that was not published to the next one. A sync may fail for lack of a descriptor,
+  /// for example, which does not end writing.
   private func putBack(
     _ image: Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) {

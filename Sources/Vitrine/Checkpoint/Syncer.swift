@@ -42,8 +42,8 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each segment,
-  /// one thread runs this at a time.
+  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each
+  /// segment, one thread runs this at a time.
   private func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {
@@ -72,8 +72,8 @@ final class Syncer: StorePart {
     return (result, LeftFrame(sequence: left.sequence, syncer: syncer))
   }
 
-  /// A frame that the caller of a change must wait for, in the log that has it. A store that was suspended meanwhile has
-  /// another log.
+  /// A frame that the caller of a change must wait for, in the log that has it. A store that was suspended meanwhile
+  /// has another log.
   struct LeftFrame {
     let sequence: UInt64
     let syncer: Syncer

@@ -44,8 +44,8 @@ final class CommitLog: StorePart {
     }
   }
 
-  /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it. `reason`: why the
-  /// entries are gone that the changes remove.
+  /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it. `reason`: why
+  /// the entries are gone that the changes remove.
   func record(
     _ changes: [Change], because reason: CacheEvent.RemovalReason = .removed, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {

@@ -150,8 +150,9 @@ extension CommitState {
 
   // MARK: Index
 
-  /// The room for the index with more keys and segments. `logByteCount`: the bytes of all log files, if they get longer.
-  /// `moreWords`: the words of changes that no frame has. `areaBlocks`: the blocks of the area, if not as it is.
+  /// The room for the index with more keys and segments. `logByteCount`: the bytes of all log files, if they get
+  /// longer. `moreWords`: the words of changes that no frame has. `areaBlocks`: the blocks of the area, if not as it
+  /// is.
   func indexRoom(
     moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments, logByteCount: Int? = nil, moreWords: Int = 0,
     areaBlocks: Int? = nil
@@ -163,8 +164,8 @@ extension CommitState {
       smallBase: checkpoint.smallBase)
   }
 
-  /// The most words that the journal reaches before the log is full. The facts of a change take at most 8 bytes for each
-  /// 7 bytes of the change in its frame: the move of an entry with a payload that several keys use.
+  /// The most words that the journal reaches before the log is full. The facts of a change take at most 8 bytes for
+  /// each 7 bytes of the change in its frame: the move of an entry with a payload that several keys use.
   private func journalLimit(_ logByteCount: Int?) -> Int {
     // One of the files stays free.
     let all = logByteCount ?? log.byteCount

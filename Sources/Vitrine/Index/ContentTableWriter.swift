@@ -1,5 +1,5 @@
-/// Adds, moves, counts and removes the payloads of a content table. A table has one writer, which makes it and cannot be
-/// copied.
+/// Adds, moves, counts and removes the payloads of a content table. A table has one writer, which makes it and cannot
+/// be copied.
 ///
 /// One thread at a time uses the writer of a table that serves: ``CatalogWriter`` holds it, behind the commit lock.
 package struct ContentTableWriter: ~Copyable {

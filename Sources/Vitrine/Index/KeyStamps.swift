@@ -97,8 +97,8 @@ extension KeyTable {
 
 /// The last uses of entries, for the file of uses.
 extension KeyTable {
-  /// Returns the uses in a shard whose stamps lie after `earlier`, as of the clock's reading `count`. A table that counts
-  /// uses leaves out entries that were put and not used since.
+  /// Returns the uses in a shard whose stamps lie after `earlier`, as of the clock's reading `count`. A table that
+  /// counts uses leaves out entries that were put and not used since.
   func uses(shard index: Int, after earlier: UInt64, at count: UInt64) -> [KeyUse] {
     var uses: [KeyUse] = []
     forEach(shard: index) { slot in

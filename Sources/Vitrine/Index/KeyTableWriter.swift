@@ -83,8 +83,8 @@ package struct KeyTableWriter: ~Copyable {
       self.shard = shard
     }
 
-    /// Enters a key that the table does not have. Fastest in the table's order. Returns false for an empty slot, and when
-    /// memory is short.
+    /// Enters a key that the table does not have. Fastest in the table's order. Returns false for an empty slot, and
+    /// when memory is short.
     @inline(__always)
     mutating func append(_ slot: KeySlot) -> Bool {
       if slot.isEmpty { return false }

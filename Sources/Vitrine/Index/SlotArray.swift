@@ -23,8 +23,8 @@ struct SlotArray {
 
   init(order: Order, growth: Int = 64) { (self.order, self.growth) = (order, growth) }
 
-  /// Returns the growth of one of 64 arrays, an eighth on average. No two grow alike, so they do not all grow at the same
-  /// time, and their memory follows the number of entries.
+  /// Returns the growth of one of 64 arrays, an eighth on average. No two grow alike, so they do not all grow at the
+  /// same time, and their memory follows the number of entries.
   static func growth(shard: Int) -> Int { 32 + shard }
 
   mutating func free() {

@@ -237,8 +237,8 @@ package struct CheckpointHeader: Sendable, Equatable {
   /// The most pieces of a root.
   package static let mostPieces = 256
 
-  /// Returns the length of a file for a root with that many segments and an area of that many blocks. In the worst case,
-  /// each block of the area is a range of its own.
+  /// Returns the length of a file for a root with that many segments and an area of that many blocks. In the worst
+  /// case, each block of the area is a range of its own.
   package static func rootByteCount(segments: Int, areaBlocks: Int) -> Int {
     let words =
       segments * segmentWords + mostPieces * Piece.rootWords + areaBlocks + CacheFormat.mostUseTimes * 2

@@ -10,8 +10,8 @@
 /// The checksum covers bytes 8 to the end of the last word. Its seed has the store, the number of the piece and the
 /// index, so a block of another piece never passes. No two attempts to write a piece use the same number.
 ///
-/// The words: the kind, and the shards as a set of bits; for each of these shards, in order, the number of key facts and
-/// that of payload words; then for each of these shards the key facts, two words each, and the payload words.
+/// The words: the kind, and the shards as a set of bits; for each of these shards, in order, the number of key facts
+/// and that of payload words; then for each of these shards the key facts, two words each, and the payload words.
 package struct Piece: Sendable, Equatable {
   package enum Kind: UInt64, Sendable { case part, delta }
 

@@ -151,8 +151,8 @@ package struct StoreIdentity: Sendable, Equatable {
 package enum CacheFormat {
   /// The most readings of the clock that a checkpoint keeps, to date the last uses of entries.
   package static let mostUseTimes = 512
-  /// The format in which stores are written: a draft of the second format (Docs/SecondFormat.md). Released builds refuse
-  /// drafts.
+  /// The format in which stores are written: a draft of the second format (Docs/SecondFormat.md). Released builds
+  /// refuse drafts.
   package static let version: UInt32 = 0x1002
   /// The first format, which is read and carried over. A store keeps it if its disk has no room for the second one.
   package static let firstVersion: UInt32 = 1

@@ -25,8 +25,8 @@ package struct KeyUse: Sendable, Equatable {
 /// a use: bits 0-7 age   8-9 uses   10-25 tag of the style   26-57 tag of the URL   58-63 shard
 /// ```
 ///
-/// An age is the number of stamps between the use and the recency clock, rounded down to four significant bits. The order
-/// of the uses tells which of two with the same age is older.
+/// An age is the number of stamps between the use and the recency clock, rounded down to four significant bits. The
+/// order of the uses tells which of two with the same age is older.
 package struct UseBlock: Sendable, Equatable {
   package static let byteCount = 4096
   package static let mostUses = (byteCount - headByteCount) / 8
@@ -90,9 +90,9 @@ package struct UseBlock: Sendable, Equatable {
     Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[8...]), seed: Checksum.seed(store.low, store.high))
   }
 
-  // A short age below 16 is the age. A higher one is an exponent e and four significant bits m, of which the first is set.
-  // The high five bits are e + 1. The low three bits are those of m behind the first. The age is m << e, with e from 1 to
-  // 30.
+  // A short age below 16 is the age. A higher one is an exponent e and four significant bits m, of which the first is
+  // set. The high five bits are e + 1. The low three bits are those of m behind the first. The age is m << e, with e
+  // from 1 to 30.
 
   static func short(age: UInt64) -> UInt8 {
     if age < 16 { return UInt8(age) }

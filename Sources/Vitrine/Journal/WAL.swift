@@ -94,15 +94,15 @@ package final class WAL: Sendable {
     assert(durableSequence >= sequence, "only appended frames are awaited")
   }
 
-  /// Syncs the file that takes frames, with its header, and all files before it. The system reports a failed write to one
-  /// sync only. So every sync of a file with frames is made here: a thread that waits for its frame does not miss a
+  /// Syncs the file that takes frames, with its header, and all files before it. The system reports a failed write to
+  /// one sync only. So every sync of a file with frames is made here: a thread that waits for its frame does not miss a
   /// failure that another thread's sync has met.
   package func sync() throws(SystemError) { try syncs.sync(syncFiles) }
 
   /// Syncs the files. One thread at a time (``SharedSync``).
   private func syncFiles() throws(SystemError) {
-    // A file enters the list before its first frame, under the same lock: a frame below the number lies in a file of this
-    // list.
+    // A file enters the list before its first frame, under the same lock: a frame below the number lies in a file of
+    // this list.
     let (target, files, earlier) = state.withLock { state in
       let target = appendedSequence
       let files = state.unsynced

@@ -27,8 +27,8 @@ package struct WALFileHeader: Sendable, Equatable {
   package var predecessorSequence: UInt64
   /// All frames below this number were durable when the header was written.
   package var durableSequence: UInt64
-  /// The cut is a break before the durable end (rule 9). Until a checkpoint is behind this file, each opening finds that
-  /// damage again.
+  /// The cut is a break before the durable end (rule 9). Until a checkpoint is behind this file, each opening finds
+  /// that damage again.
   package var followsDamage = false
 
   /// Whether a rebuild of the index from the segments began a new log with this file. The frames before it were not

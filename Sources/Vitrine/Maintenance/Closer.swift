@@ -130,8 +130,8 @@ final class Closer: StorePart {
   /// The largest number of leftover bytes that a close reads.
   private static let fewLeftovers = 1 << 20
 
-  /// Waits for puts that are filling their room. Their commit is completed, unless it needs more room. Until then the lock
-  /// stays. Room of unfinished bodies is not waited for: no frame names it, so later writes to it are harmless.
+  /// Waits for puts that are filling their room. Their commit is completed, unless it needs more room. Until then the
+  /// lock stays. Room of unfinished bodies is not waited for: no frame names it, so later writes to it are harmless.
   private func waitForPuts() {
     while commitLock.withLock({ held in
       held.state.index.segments.all.contains { segment in

@@ -45,8 +45,8 @@ final class FullCompaction: StorePart {
     return removed
   }
 
-  /// Copies live records until the present segments hold no dead records, and overwrites the log's old frames. Read-only
-  /// openings that follow the log then load a checkpoint.
+  /// Copies live records until the present segments hold no dead records, and overwrites the log's old frames.
+  /// Read-only openings that follow the log then load a checkpoint.
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {

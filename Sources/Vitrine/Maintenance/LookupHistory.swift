@@ -1,7 +1,7 @@
 /// The counts of lookups at moments of the last hour, from which the hit ratios of that time are computed.
 ///
-/// The last sample is the present state. Samples of the last two minutes lie about 5 s apart, older ones at most a minute.
-/// An idle store takes none: a lookup wakes its upkeep within a second.
+/// The last sample is the present state. Samples of the last two minutes lie about 5 s apart, older ones at most a
+/// minute. An idle store takes none: a lookup wakes its upkeep within a second.
 ///
 /// ```
 ///   0 u64 magic   8 u64 samples, for each: i64 time in milliseconds since 1970, u64 hits, u64 misses

@@ -106,9 +106,9 @@ final class Maintainer: StorePart {
 
   static let upkeepMilliseconds = 1000
 
-  /// Does one round of upkeep. ``nextStep()`` tells when the next one is due. Write errors are kept in the store's state,
-  /// where the next caller meets them. A lack of room is ignored, and met again by the call that needs the room. An
-  /// idle round leaves compaction to its caller.
+  /// Does one round of upkeep. ``nextStep()`` tells when the next one is due. Write errors are kept in the store's
+  /// state, where the next caller meets them. A lack of room is ignored, and met again by the call that needs the room.
+  /// An idle round leaves compaction to its caller.
   func maintain(isIdle: Bool = false) {
     if gate.isReadOnly || gate.isClosed { return }
     meters.publishCounters()
@@ -209,8 +209,8 @@ final class Maintainer: StorePart {
     return since > Maintainer.longestForgotten ? 0 : Int((Maintainer.longestForgotten - since) / 1_000_000) + 1
   }
 
-  /// Milliseconds until an entry may expire, at most ten minutes, because the wall clock may step meanwhile; `Int.max` if
-  /// none does.
+  /// Milliseconds until an entry may expire, at most ten minutes, because the wall clock may step meanwhile; `Int.max`
+  /// if none does.
   private var untilExpiry: Int {
     guard let due = expirer.nextDue else { return 0 }
     if due == .max { return .max }

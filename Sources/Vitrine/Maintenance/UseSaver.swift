@@ -50,8 +50,8 @@ final class UseSaver: StorePart {
   /// Nanoseconds for which uses may wait for their allowance.
   private static let longestWait: UInt64 = 600_000_000_000
 
-  /// Writes the uses since the last call, if the allowance permits it. The last call of an opening writes all of them. A
-  /// failure to write is not an error: the next call tries again.
+  /// Writes the uses since the last call, if the allowance permits it. The last call of an opening writes all of them.
+  /// A failure to write is not an error: the next call tries again.
   func save(isLast: Bool = false, _ upkeep: borrowing UpkeepLock.Held) {
     guard policyRules.countsHits, upkeep.state.pieces != nil else { return }
     let now = environment.clock.monotonicNanoseconds()

@@ -119,8 +119,8 @@ struct Adoption {
     return false
   }
 
-  /// Reads the pieces of the roots by their places. After a rebuild, no root counts any more. A root that counts was read
-  /// before, so it must be readable now.
+  /// Reads the pieces of the roots by their places. After a rebuild, no root counts any more. A root that counts was
+  /// read before, so it must be readable now.
   private func pieces(
     ofRoots checkpoints: CheckpointSet, areaByteCount: Int
   ) throws(SystemError) -> [Int: [Piece]] {
@@ -139,8 +139,8 @@ struct Adoption {
     return roots
   }
 
-  /// Enlarges an area with too few blocks. Returns the bytes by which it has grown. On a full disk, the area stays as it
-  /// is: then puts ask for room, and a checkpoint may still fit.
+  /// Enlarges an area with too few blocks. Returns the bytes by which it has grown. On a full disk, the area stays as
+  /// it is: then puts ask for room, and a checkpoint may still fit.
   static func mend(_ pieces: inout PieceSet?, needed: Int) throws(StoreError) -> Int {
     guard let blockCount = pieces?.blockCount, blockCount < needed else { return 0 }
     do throws(SystemError) {

@@ -11,7 +11,8 @@ extension Opening {
   }
 
   /// Whether the folder holds the remains of the replaced store. They may hold older values than those that the store
-  /// returned last, and entries that the store could not remove. False if another opening has worked on the folder since.
+  /// returned last, and entries that the store could not remove. False if another opening has worked on the folder
+  /// since.
   func isRestOfPredecessor(_ content: Content, _ folders: StoreFolders) throws(StoreError) -> Bool {
     guard let predecessor, predecessor.isInPlace else { return false }
     let (headers, frames) = try system { () throws(SystemError) in

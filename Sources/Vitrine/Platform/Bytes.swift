@@ -117,7 +117,8 @@ package final class ByteBuffer: @unchecked Sendable {
     memory.put(value, at: offset)
   }
 
-  /// Replaces the content: calls `fill` with space for `length` bytes. `fill` returns the number of bytes that it wrote.
+  /// Replaces the content: calls `fill` with space for `length` bytes. `fill` returns the number of bytes that it
+  /// wrote.
   package func withSpace(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
     count = 0
     reserve(length)

@@ -1,5 +1,5 @@
-/// A line of the engine's source that changes the disk. The real disk ignores it. The crash explorer counts the operations
-/// of each line, so that its report shows a loss of power before and after each such call.
+/// A line of the engine's source that changes the disk. The real disk ignores it. The crash explorer counts the
+/// operations of each line, so that its report shows a loss of power before and after each such call.
 package struct CallSite: Hashable, Sendable {
   /// For example `Vitrine/WAL.swift`.
   package let file: String

@@ -46,8 +46,8 @@ package struct PageMemory: @unchecked Sendable {
 
   /// Allocates memory. Returns nil if none is left. `isAligned`: the memory begins on a page, like that of a mapped
   /// file. `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
-  /// `isUsedWhole`: all pages will be used at once. The system then provides them together, instead of one at each first
-  /// read and again at each first write.
+  /// `isUsedWhole`: all pages will be used at once. The system then provides them together, instead of one at each
+  /// first read and again at each first write.
   package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false, isUsedWhole: Bool = false) {
     let isSmall = isExact && !isAligned && byteCount <= PageMemory.largestAllocated
     self.byteCount = roundUp(max(byteCount, 1), to: isSmall ? 16 : 4096)

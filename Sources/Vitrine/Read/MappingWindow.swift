@@ -6,8 +6,8 @@
 /// unmapping first clears the address, then passes each shard's lock once, and then looks at the pins. If a reader took
 /// its shard's lock before, its pin is seen. If it took the lock after, it sees no address, and reads through the file.
 enum MappingWindow {
-  /// Unmaps segments until no more are mapped than the limit allows. A segment stays mapped if it takes records or needs
-  /// a sync, if a reader has it pinned, or if a `Blob` holds it. The upkeep lock is needed because upkeep reads
+  /// Unmaps segments until no more are mapped than the limit allows. A segment stays mapped if it takes records or
+  /// needs a sync, if a reader has it pinned, or if a `Blob` holds it. The upkeep lock is needed because upkeep reads
   /// segments without a pin. The caller releases the mappings without the commit lock, because that takes time.
   static func unmapExcess(
     of index: inout CatalogWriter, sparing spared: Int? = nil, _ upkeep: borrowing UpkeepLock.Held

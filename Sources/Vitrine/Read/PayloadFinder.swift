@@ -31,8 +31,9 @@ final class PayloadFinder: StorePart {
     return context.decompress(scratch.bytes, byteCount: header.logicalByteCount)
   }
 
-  /// Opens the file in which borrowed bytes lie, for reading only. Returns nil if they are a copy, if the file cannot be
-  /// opened now, or if its name belongs to a segment of another store by now: a reader's store may have been recreated.
+  /// Opens the file in which borrowed bytes lie, for reading only. Returns nil if they are a copy, if the file cannot
+  /// be opened now, or if its name belongs to a segment of another store by now: a reader's store may have been
+  /// recreated.
   func file(of borrow: Borrow) -> (file: any File, offset: Int)? {
     guard !borrow.isCopied, let segment = catalog.segments.segment(catalog.segments.slot(of: borrow.pin)),
       let offset = borrow.count == 0 ? 0 : segment.storage?.fileOffset(of: borrow.bytes)

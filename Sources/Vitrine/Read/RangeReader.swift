@@ -20,8 +20,8 @@ final class RangeReader: StorePart {
     self.reader = reader
   }
 
-  /// Returns the part of a value, cut at the value's end, and notes a use. Returns nil if an ordinary get serves the call
-  /// as well, or if that has to find out why the value cannot be read.
+  /// Returns the part of a value, cut at the value's end, and notes a use. Returns nil if an ordinary get serves the
+  /// call as well, or if that has to find out why the value cannot be read.
   func read(
     _ range: Range<Int>, of url: UnsafeRawBufferPointer, _ style: Style, source: Source?
   ) -> [UInt8]? {

@@ -72,10 +72,10 @@ extension Reader {
     }
   }
 
-  /// Pins the entry of a key for a change that depends on it. The entry is checked as by a first read, and dropped if it
-  /// is damaged. `isReadable`: whether the check found the entry; false for one that has expired, and for one that was put
-  /// meanwhile. Returns nil if there is no entry. Throws like ``borrowForChange(_:_:_:)``, and `system` if a damaged head
-  /// cannot be dropped.
+  /// Pins the entry of a key for a change that depends on it. The entry is checked as by a first read, and dropped if
+  /// it is damaged. `isReadable`: whether the check found the entry; false for one that has expired, and for one that
+  /// was put meanwhile. Returns nil if there is no entry. Throws like ``borrowForChange(_:_:_:)``, and `system` if a
+  /// damaged head cannot be dropped.
   func pinForChange(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash
   ) throws(StoreError) -> (slot: KeySlot, pin: Pin, isReadable: Bool)? {

@@ -161,8 +161,8 @@ final class Reader: StorePart {
     }
   }
 
-  /// `first`: the entry that the lookup has found, before it noted a use of it, and the stamp of that use. `pin`: the pin
-  /// on its record, unless it was released. A function of its own, so that it costs a hit no registers.
+  /// `first`: the entry that the lookup has found, before it noted a use of it, and the stamp of that use. `pin`: the
+  /// pin on its record, unless it was released. A function of its own, so that it costs a hit no registers.
   @inline(never)
   private func borrowSlowly(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
@@ -179,8 +179,8 @@ final class Reader: StorePart {
     return borrow
   }
 
-  /// Returns whether a pinned entry may be trusted and is of another style. Notes the mark of that style, so that the next
-  /// lookup of a style with the same tag does not read its record.
+  /// Returns whether a pinned entry may be trusted and is of another style. Notes the mark of that style, so that the
+  /// next lookup of a style with the same tag does not read its record.
   private func isPassed(_ slot: KeySlot, _ hash: KeyHash, _ style: UnsafeRawBufferPointer) -> Bool {
     guard isTrusted(slot),
       let mark = RecordGlance.otherStyle(catalog.segments.bytes(at: slot.location), than: style).map(Style.mark(of:)),

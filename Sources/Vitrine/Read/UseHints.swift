@@ -45,8 +45,8 @@ final class UseHints: StorePart {
     return bytes.count <= byteCounts.upperBound && bytes.allSatisfy { $0 == 0 }
   }
 
-  /// Returns the number of bytes that may be written to the file without an allocation; nil if it is below 4 KiB. Another
-  /// program may have lengthened the file. Then its first 16 KiB are used.
+  /// Returns the number of bytes that may be written to the file without an allocation; nil if it is below 4 KiB.
+  /// Another program may have lengthened the file. Then its first 16 KiB are used.
   private func usableByteCount(_ file: any File) -> Int? {
     guard let status = try? file.status() else { return nil }
     let byteCount =
@@ -66,8 +66,8 @@ final class UseHints: StorePart {
     state.withLock { state in (state.file, state.byteCount) = (file, byteCount) }
   }
 
-  /// Writes the hashes of the keys used since the last call, at most once a second unless `isLast`. Writes nothing if the
-  /// store was not closed cleanly before this opening and the process in `LOCK` does not run.
+  /// Writes the hashes of the keys used since the last call, at most once a second unless `isLast`. Writes nothing if
+  /// the store was not closed cleanly before this opening and the process in `LOCK` does not run.
   func leave(isLast: Bool) {
     let now = environment.clock.monotonicNanoseconds()
     let target = state.withLock { state -> (file: any File, byteCount: Int)? in

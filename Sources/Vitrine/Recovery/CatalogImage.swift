@@ -5,8 +5,8 @@ extension CatalogWriter {
   /// written to free space.
   package static let spareSegments = 8
 
-  /// Returns the length of a checkpoint file for the catalog, `more` keys and `moreSegments` segments. Each of these keys
-  /// may be the fourth that uses a blob; from four keys on, the count of a blob takes an entry of its own.
+  /// Returns the length of a checkpoint file for the catalog, `more` keys and `moreSegments` segments. Each of these
+  /// keys may be the fourth that uses a blob; from four keys on, the count of a blob takes an entry of its own.
   package func checkpointByteCount(moreKeys more: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
     CheckpointHeader.fileByteCount(
       keys: keyCount + more, blobs: blobCount + more, segments: segments.all.count + moreSegments,

@@ -264,8 +264,8 @@ package struct CatalogWriter: ~Copyable {
 
   /// Gives the entries of a catalog without readers their locations here, and exchanges the tables with its tables.
   ///
-  /// Payloads come first, so a key that is found in the new table finds its payload. A key found in the old table may not
-  /// find it, and is looked up again once the commit lock is free.
+  /// Payloads come first, so a key that is found in the new table finds its payload. A key found in the old table may
+  /// not find it, and is looked up again once the commit lock is free.
   mutating func takeEntries(of other: borrowing CatalogWriter, at place: (Location) -> Location) {
     other.contentWriter.relocate(place)
     other.keyWriter.relocate { slot, hash in
@@ -330,7 +330,8 @@ package struct CatalogWriter: ~Copyable {
     sums.forget(hash)
   }
 
-  /// Removes every entry and every payload whose record lay in `slot` at or behind offset `from`. Returns their numbers.
+  /// Removes every entry and every payload whose record lay in `slot` at or behind offset `from`. Returns their
+  /// numbers.
   @discardableResult
   package mutating func dropEntries(slot: Int, from offset: Int) -> (keys: Int, payloads: Int) {
     var dropped = (keys: 0, payloads: 0)

@@ -44,8 +44,8 @@ extension IndexDraft {
   /// The words of the facts.
   var factWords: Int { keyFacts.wordCount + payloadFacts.wordCount }
 
-  /// Takes the journal, and copies the shards that are to be written anew. O(changes + entries of these shards). Returns
-  /// nil, and takes nothing, if the area lacks blocks for the draft.
+  /// Takes the journal, and copies the shards that are to be written anew. O(changes + entries of these shards).
+  /// Returns nil, and takes nothing, if the area lacks blocks for the draft.
   package static func take(from index: inout CatalogWriter, _ pieces: borrowing PieceSet) -> IndexDraft? {
     let words = index.shardWords()
     let isEmptied = index.keyWriter.journal.isOfEmptiedTable

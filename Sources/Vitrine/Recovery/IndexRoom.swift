@@ -34,8 +34,8 @@ package struct IndexRoom: Sendable, Equatable {
 
 extension IndexRoom {
   /// Returns the room for the index, `moreKeys` keys and `moreSegments` segments. With pieces, `journal` is the largest
-  /// number of words that the journal may reach before a checkpoint takes it, and `areaBlocks` the blocks of the area as
-  /// it is: a root may have to name all of them.
+  /// number of words that the journal may reach before a checkpoint takes it, and `areaBlocks` the blocks of the area
+  /// as it is: a root may have to name all of them.
   package static func needed(
     by index: borrowing CatalogWriter, hasPieces: Bool, moreKeys: Int = 0,
     moreSegments: Int = CatalogWriter.spareSegments, journal: Int = 0,

@@ -41,8 +41,8 @@ package struct RecoveryReport {
   package var notes: [String] = []
   package var replayedCount = 0
   package var droppedCount = 0
-  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired by
-  /// a frame, so a checkpoint comes first.
+  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired
+  /// by a frame, so a checkpoint comes first.
   package var hasDroppedPayloads = false
   package var mayHaveLostRemovals = false
 }

@@ -10,8 +10,8 @@
 /// frames are forgotten, except that removals from segments of known numbers still count.
 ///
 /// A removal of all entries counts only in front of a cut. It removes the records of earlier openings, and those of its
-/// own opening that the log has put before it. Other records of its own opening may have been put later, by a checkpoint
-/// without a frame.
+/// own opening that the log has put before it. Other records of its own opening may have been put later, by a
+/// checkpoint without a frame.
 struct LoggedRemovals {
   private enum Container: Hashable {
     case segment(UInt64)

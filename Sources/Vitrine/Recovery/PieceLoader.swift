@@ -30,8 +30,8 @@ package struct PieceLoader {
       self.shards = shards[...]
     }
 
-    /// Returns the sizes of a shard; nil if the piece does not count for it. `isWhole` becomes false if its facts cannot
-    /// be passed. The shards are asked for in order.
+    /// Returns the sizes of a shard; nil if the piece does not count for it. `isWhole` becomes false if its facts
+    /// cannot be passed. The shards are asked for in order.
     mutating func next(_ shard: Int, isWhole: inout Bool) -> PieceShard? {
       guard let first = shards.first, first.index == shard else { return nil }
       shards.removeFirst()

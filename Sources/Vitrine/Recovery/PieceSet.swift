@@ -52,8 +52,8 @@ package struct PieceSet {
     return try area.status().chargedByteCount(atMost: blockCount * Piece.blockByteCount) - before
   }
 
-  /// Cuts the area to `blockCount` blocks, but not before the end of the last block that a root names. Returns the change
-  /// of its bytes.
+  /// Cuts the area to `blockCount` blocks, but not before the end of the last block that a root names. Returns the
+  /// change of its bytes.
   package mutating func cut(to blockCount: Int) throws(SystemError) -> Int {
     let end = max(blockCount, blocks.usedLength)
     if end >= self.blockCount { return 0 }
@@ -284,7 +284,8 @@ extension PieceReader {
     return words == piece.wordCount ? shards : nil
   }
 
-  /// Passes the facts of a shard of a delta in order. Returns false if a block is damaged, or as soon as a closure does.
+  /// Passes the facts of a shard of a delta in order. Returns false if a block is damaged, or as soon as a closure
+  /// does.
   @inline(__always)
   func readFacts(_ shard: PieceShard, key: (KeyFact) -> Bool, payload: (PayloadFact) -> Bool) -> Bool {
     for _ in 0..<shard.keyCount {

@@ -1,5 +1,5 @@
-/// The file of uses: blocks (``UseBlock``), written in turn and never synced. A use that is still the last one of its key
-/// is written again when its block is overwritten. Guarded by its owner.
+/// The file of uses: blocks (``UseBlock``), written in turn and never synced. A use that is still the last one of its
+/// key is written again when its block is overwritten. Guarded by its owner.
 package struct UseRing {
   private let file: any File
   private let store: StoreID
@@ -39,10 +39,10 @@ package struct UseRing {
     let time: Int64
   }
 
-  /// Writes uses, which are sorted by their stamps. `last` returns the last use of a key as it is now; nil if the key is
-  /// gone, or if a piece has its stamp. `grow` gets the wanted number of blocks and returns the number that the file has
-  /// from then on. Returns the number of bytes written: two blocks, and at most two for each block of new uses. If the
-  /// file is too small, the oldest uses are lost.
+  /// Writes uses, which are sorted by their stamps. `last` returns the last use of a key as it is now; nil if the key
+  /// is gone, or if a piece has its stamp. `grow` gets the wanted number of blocks and returns the number that the file
+  /// has from then on. Returns the number of bytes written: two blocks, and at most two for each block of new uses. If
+  /// the file is too small, the oldest uses are lost.
   package mutating func append(
     _ new: [KeyUse], at moment: Moment, last: (KeyHash) -> KeyUse?, grow: (Int) -> Int
   ) throws(SystemError) -> Int {
@@ -75,9 +75,9 @@ package struct UseRing {
     return UseBlock.byteCount
   }
 
-  /// Moves to the next place if at most half of its block has to be written again. Otherwise grows the file and moves to
-  /// a new block, or skips blocks if the file cannot grow. Returns the uses that have to be written again. If no block
-  /// may be overwritten, the uses in the block at the present place are lost.
+  /// Moves to the next place if at most half of its block has to be written again. Otherwise grows the file and moves
+  /// to a new block, or skips blocks if the file cannot grow. Returns the uses that have to be written again. If no
+  /// block may be overwritten, the uses in the block at the present place are lost.
   private mutating func choosePlace(last: (KeyHash) -> KeyUse?, grow: (Int) -> Int) -> [KeyUse] {
     for step in 0..<blockCount {
       let candidate = (place + step) % blockCount
@@ -107,7 +107,8 @@ package struct UseRing {
   }
 }
 
-/// The file of uses as an opening finds it. Any block may be lost or damaged: then the order of the entries is less exact.
+/// The file of uses as an opening finds it. Any block may be lost or damaged: then the order of the entries is less
+/// exact.
 package struct FoundUses {
   package let file: any File
   private let store: StoreID

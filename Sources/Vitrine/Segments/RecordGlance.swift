@@ -30,8 +30,8 @@ struct RecordGlance {
     urlOffset = offset
   }
 
-  /// Returns the style of the record at the start of `bytes` if it is another than `style`. Nil for bytes that are not a
-  /// record, and for records of bodies in pieces, which only the whole header describes.
+  /// Returns the style of the record at the start of `bytes` if it is another than `style`. Nil for bytes that are not
+  /// a record, and for records of bodies in pieces, which only the whole header describes.
   static func otherStyle(_ bytes: UnsafeRawBufferPointer, than style: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
   {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic else {

@@ -235,8 +235,8 @@ package final class SegmentTable: @unchecked Sendable {
 
 /// The writer's side of a segment table: it alone changes the table and reaches the accounts of the segments.
 ///
-/// It cannot be copied. The loaded store owns it first, and then the state behind the store's commit lock. So the compiler
-/// checks that each access holds that lock.
+/// It cannot be copied. The loaded store owns it first, and then the state behind the store's commit lock. So the
+/// compiler checks that each access holds that lock.
 package struct SegmentAccounts: ~Copyable {
   package let table: SegmentTable
   private var freeSlots: [Int] = []

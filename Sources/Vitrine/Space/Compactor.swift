@@ -60,8 +60,8 @@ final class Compactor: StorePart {
     return step
   }
 
-  /// Copies records of a segment that were found live, and points their entries to the copies. Records that find no room
-  /// stay.
+  /// Copies records of a segment that were found live, and points their entries to the copies. Records that find no
+  /// room stay.
   func moveAway(
     _ records: [LiveRecord], from segment: Segment, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> CompactionStep {

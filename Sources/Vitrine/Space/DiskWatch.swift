@@ -19,8 +19,8 @@ final class DiskWatch: StorePart {
   private static let patience: UInt64 = 10_000_000_000
 
   /// Returns the number of bytes that the disk lacks for the minimum if the store takes `byteCount` more; 0 or less if
-  /// it lacks none. Also 0 if there is no minimum, or if the file system does not report its free bytes. Costs one system
-  /// call.
+  /// it lacks none. Also 0 if there is no minimum, or if the file system does not report its free bytes. Costs one
+  /// system call.
   func missing(_ byteCount: Int) -> Int {
     let minimum = commitLock.withLock { held in held.state.current.minimumFree }
     guard minimum > 0, let available = try? folders.root.availableByteCount() else { return 0 }

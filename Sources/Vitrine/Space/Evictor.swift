@@ -1,5 +1,5 @@
-/// Evicts single entries in the order of their stamps, each by a removal in the log, until there is room for others. Their
-/// records are dead then, and compaction frees the space.
+/// Evicts single entries in the order of their stamps, each by a removal in the log, until there is room for others.
+/// Their records are dead then, and compaction frees the space.
 final class Evictor: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -138,8 +138,8 @@ final class Evictor: StorePart {
     return outcome
   }
 
-  /// Evicts the least recently used entries of a style, until at least `count` entries and at least `byteCount` bytes of
-  /// values are gone, but at most one frame of removals. Returns the number of entries evicted; 0 if there are none.
+  /// Evicts the least recently used entries of a style, until at least `count` entries and at least `byteCount` bytes
+  /// of values are gone, but at most one frame of removals. Returns the number of entries evicted; 0 if there are none.
   func evict(style tag: UInt16, count: Int, byteCount: Int) throws(StoreError) -> Int {
     var missed = 0
     while true {
@@ -215,8 +215,8 @@ final class Evictor: StorePart {
     return .evicted(entries: changes.list.count, bytes: bytes)
   }
 
-  /// Evicts the given entries, whatever their stamps, if they are still where they were found. Takes the commit lock once
-  /// for each frame. Returns the number of entries evicted.
+  /// Evicts the given entries, whatever their stamps, if they are still where they were found. Takes the commit lock
+  /// once for each frame. Returns the number of entries evicted.
   @discardableResult
   func evict(_ victims: [Victim]) throws(StoreError) -> Int {
     try evict(victims, closing: false, at: placeIfFound) { () throws(StoreError) in try checkpointer.freeLogFiles() }

@@ -38,8 +38,8 @@ final class GroupLimiter: StorePart {
     try evictor.evict(style: excess.tag, count: excess.entryCount, byteCount: excess.byteCount)
   }
 
-  /// Counts the styles whose budget is new, and groups whose sums were lost. Reads the heads of their entries, under the
-  /// commit lock for the entries of one shard at a time.
+  /// Counts the styles whose budget is new, and groups whose sums were lost. Reads the heads of their entries, under
+  /// the commit lock for the entries of one shard at a time.
   func countGroups() {
     for group in commitLock.withLock({ held in held.state.index.sums.uncounted }) {
       for shard in 0..<KeyTable.shardCount {

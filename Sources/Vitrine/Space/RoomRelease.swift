@@ -1,11 +1,11 @@
 /// Releases disk space that the store took for speed: unused ends of open segments, spares, and long log and checkpoint
 /// files. A store that is closed or quiet then takes little more than its entries.
 ///
-/// The release has two steps, with a checkpoint between them. The first step moves the log into a short file. In a store
-/// of the first format, it also cuts the older checkpoint file, to which the checkpoint is written. In a store with
-/// pieces, the checkpoint moves all pieces to the first free blocks of the area. The second step cuts the files that the
-/// checkpoint has freed. A crash at any point is harmless: cut bytes hold no valid records, frames or pieces, and
-/// an opening measures all files.
+/// The release has two steps, with a checkpoint between them. The first step moves the log into a short file. In a
+/// store of the first format, it also cuts the older checkpoint file, to which the checkpoint is written. In a store
+/// with pieces, the checkpoint moves all pieces to the first free blocks of the area. The second step cuts the files
+/// that the checkpoint has freed. A crash at any point is harmless: cut bytes hold no valid records, frames or pieces,
+/// and an opening measures all files.
 final class RoomRelease: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -149,8 +149,9 @@ final class RoomRelease: StorePart {
     return isLong
   }
 
-  /// Cuts the area behind its last piece, and then the roots. The older root is erased first, because it may name blocks
-  /// there. The roots are cut once the length of the area is durable: an opening makes roots that can name all of it.
+  /// Cuts the area behind its last piece, and then the roots. The older root is erased first, because it may name
+  /// blocks there. The roots are cut once the length of the area is durable: an opening makes roots that can name all
+  /// of it.
   private func cutPieces(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard upkeep.state.pieces?.isToBeCut == true else { return }
     upkeep.state.pieces?.isToBeCut = false

@@ -52,8 +52,8 @@ final class SegmentCleaner: StorePart {
   private static let mostTries = 4
 
   /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
-  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request. With
-  /// `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
+  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request.
+  /// With `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
   func clean(
     by rules: CleaningRules, reclaimsDead: Bool, most: inout Int, queuedCount: inout Int,
     _ upkeep: borrowing UpkeepLock.Held

@@ -15,8 +15,8 @@ extension CommitState {
   }
 
   /// The segment whose space is reclaimed next, without the `tried` ones. A sparse segment comes first. With
-  /// `reclaimsDead`, overwrites and removals have left many dead bytes in all segments. Then a segment of which more than
-  /// a sixteenth is dead counts as sparse, so that no live entry is dropped.
+  /// `reclaimsDead`, overwrites and removals have left many dead bytes in all segments. Then a segment of which more
+  /// than a sixteenth is dead counts as sparse, so that no live entry is dropped.
   mutating func nextVictim(
     by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = []
   ) -> (Segment, CleaningPlan.Victim)? {
@@ -87,8 +87,8 @@ extension CommitState {
     queues.segments.enqueue(segment.id, before: next)
   }
 
-  /// Puts a segment at the end of main. The next checkpoint stores that the segment belongs to main, except for a segment
-  /// of a single record.
+  /// Puts a segment at the end of main. The next checkpoint stores that the segment belongs to main, except for a
+  /// segment of a single record.
   mutating func queueAgain(_ segment: Segment) {
     let next = index.nextSegment
     let stream = index.segments[segment].stream
@@ -112,8 +112,8 @@ extension CommitState {
 }
 
 extension StreamKind {
-  /// The stream for new records of main. Copies have streams of their own: their record numbers are lower than the first
-  /// number of a segment that takes new records.
+  /// The stream for new records of main. Copies have streams of their own: their record numbers are lower than the
+  /// first number of a segment that takes new records.
   fileprivate var returned: StreamKind {
     switch self {
     case .bitmaps, .mainBitmaps, .returnedBitmaps: .returnedBitmaps

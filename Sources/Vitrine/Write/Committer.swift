@@ -29,9 +29,9 @@ final class Committer: StorePart {
     self.originals = originals
   }
 
-  /// Commits the operations together: one frame, then the index. Returns nil if a put must be placed again: the payload that
-  /// it shares is gone, the payload that it carries is stored by now, or the entry or the original that it depends on has
-  /// changed.
+  /// Commits the operations together: one frame, then the index. Returns nil if a put must be placed again: the payload
+  /// that it shares is gone, the payload that it carries is stored by now, or the entry or the original that it depends
+  /// on has changed.
   ///
   /// The operations have different keys, and none depends on another. `awaitsSync` is true if the caller makes the
   /// frame durable next.

@@ -63,8 +63,8 @@ final class OriginalSources: StorePart {
   /// their own.
   private static let mostOutdated = 64
 
-  /// The most looks at crowded URLs, plus evictions that remove no style, in one commit. After these, the commit looks at
-  /// the entries under the commit lock, and evicts no further style.
+  /// The most looks at crowded URLs, plus evictions that remove no style, in one commit. After these, the commit looks
+  /// at the entries under the commit lock, and evicts no further style.
   static let mostCrowdLooks = 8
 
   private func isRight(_ crowd: Crowd?, _ hash: KeyHash) -> Bool {

@@ -136,8 +136,8 @@ final class StagedFiles: StorePart {
     for body in commitLock.withLock({ held in held.state.unfinished.all }) { drop(of: body) }
   }
 
-  /// Turns the file into a segment, with room around the payload of `put`, assigned to the body. Bytes, length and name are
-  /// durable before the first frame that names the file (rule 8).
+  /// Turns the file into a segment, with room around the payload of `put`, assigned to the body. Bytes, length and name
+  /// are durable before the first frame that names the file (rule 8).
   func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in try name(staged, put, mapping: mapping, for: body, upkeep) }
   }

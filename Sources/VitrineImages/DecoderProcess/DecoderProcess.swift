@@ -1,8 +1,8 @@
 import CDecoderProcess
 import Foundation
 
-/// The owner's view of one decoder process. When the last reference is released, the process ends, its socket is closed,
-/// and no zombie remains.
+/// The owner's view of one decoder process. When the last reference is released, the process ends, its socket is
+/// closed, and no zombie remains.
 ///
 /// Invariant: ``ProcessDecoder`` lends it to one thread at a time.
 final class DecoderProcess: @unchecked Sendable {

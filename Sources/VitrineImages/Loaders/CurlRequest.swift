@@ -15,8 +15,8 @@
 
     deinit { curl_slist_free_all(headerLines) }
 
-    /// Sets the request in a handle. The handle must not be used after the end of this value. Returns false if memory is
-    /// short.
+    /// Sets the request in a handle. The handle must not be used after the end of this value. Returns false if memory
+    /// is short.
     mutating func set(in handle: CurlHandle, _ settings: CurlSettings) -> Bool {
       // Waits for a connection that may carry several transfers, instead of opening another one.
       vitrine_curl_set_number(handle.pointer, CURLOPT_PIPEWAIT, address.origin.scheme == "https" ? 1 : 0)

@@ -15,8 +15,8 @@
       case redirected
     }
 
-    /// The loop provides the handle from the first request to the end, and then takes it back, so libcurl no longer uses
-    /// the memory of this transfer.
+    /// The loop provides the handle from the first request to the end, and then takes it back, so libcurl no longer
+    /// uses the memory of this transfer.
     var handle: CurlHandle?
     /// The identity by which the loop finds this transfer. The reference keeps it from being reused.
     var load: CurlLoop.Load?

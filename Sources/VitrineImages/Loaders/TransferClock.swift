@@ -1,7 +1,8 @@
 #if os(Linux)
   import Foundation
 
-  /// The time limits of a transfer: of all its requests, and without any activity. In milliseconds of a monotonic clock.
+  /// The time limits of a transfer: of all its requests, and without any activity. In milliseconds of a monotonic
+  /// clock.
   struct TransferClock {
     private let end: UInt64
     private let timeoutMilliseconds: UInt64

@@ -6,14 +6,14 @@ import Foundation
 
 /// Loads by HTTP, with its own session that caches nothing: caching is the task of the store.
 ///
-/// Loads only `http:` and `https:` URLs, also after redirects. Headers of a request may be secret, so all of them are sent
-/// only to the server that the request names. After a redirect to another server, only headers that describe the wanted
-/// content are sent.
+/// Loads only `http:` and `https:` URLs, also after redirects. Headers of a request may be secret, so all of them are
+/// sent only to the server that the request names. After a redirect to another server, only headers that describe the
+/// wanted content are sent.
 ///
-/// On Linux, ``CurlLoader`` is the better choice. The URLSession of the toolchain there (seen with Swift 6.3.1) occupies
-/// a processor while a new connection waits. It terminates the process on some responses, and this class cannot prevent
-/// that: a connection that ends within the head, a zero byte in the head, a trailer after chunks, a length of almost
-/// 2^63.
+/// On Linux, ``CurlLoader`` is the better choice. The URLSession of the toolchain there (seen with Swift 6.3.1)
+/// occupies a processor while a new connection waits. It terminates the process on some responses, and this class
+/// cannot prevent that: a connection that ends within the head, a zero byte in the head, a trailer after chunks, a
+/// length of almost 2^63.
 ///
 /// Thread-safe. A load costs one task of the session. Its bytes are passed on as they arrive.
 public final class URLSessionLoader: ByteLoading {

@@ -8,8 +8,8 @@ import Vitrine
 public struct PlaceholderHash: Sendable, Hashable, CustomStringConvertible {
   /// The algorithms.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// BlurHash, by Wolt. It holds neither transparency nor the shape of the picture. 28 characters if computed here, at
-    /// most 166 from elsewhere.
+    /// BlurHash, by Wolt. It holds neither transparency nor the shape of the picture. 28 characters if computed here,
+    /// at most 166 from elsewhere.
     case blurHash
     /// ThumbHash, by Evan Wallace. It also holds transparency and the approximate shape of the picture. At most 25
     /// bytes, which are 36 characters of Base64.
@@ -60,8 +60,8 @@ public struct PlaceholderHash: Sendable, Hashable, CustomStringConvertible {
       }
   }
 
-  /// Draws the preview in a style. A style that never enlarges pictures, or one without a size, gets at most 32 pixels a
-  /// side. A BlurHash is stretched to the shape of the style. Takes about a millisecond for a small style. Throws
+  /// Draws the preview in a style. A style that never enlarges pictures, or one without a size, gets at most 32 pixels
+  /// a side. A BlurHash is stretched to the shape of the style. Takes about a millisecond for a small style. Throws
   /// `invalidArgument` for a free form, and `outOfMemory`.
   public func bitmap(_ style: ImageStyle = .original) throws -> Bitmap {
     if case .free = style.shape { throw ImageError.invalidArgument("a placeholder has no free form") }

@@ -46,8 +46,8 @@ struct PreheatQueue {
 
   // MARK: Wishes
 
-  /// Adds requests. A call adds at most ``mostWaiting`` new requests: the first ones, which the caller wants most. If more
-  /// requests wait after several calls, the oldest ones are dropped, since an app that scrolls has passed them.
+  /// Adds requests. A call adds at most ``mostWaiting`` new requests: the first ones, which the caller wants most. If
+  /// more requests wait after several calls, the oldest ones are dropped, since an app that scrolls has passed them.
   mutating func add(_ requests: [PictureRequest], _ destination: PreheatDestination, notBefore time: UInt64) {
     var addedCount = 0
     for var request in requests {

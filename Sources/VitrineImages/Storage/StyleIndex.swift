@@ -2,10 +2,10 @@ import Vitrine
 
 /// The styles of a store, and for limited styles their keys in order of last use.
 ///
-/// It is built by one walk over the store's keys when it is first needed, and updated from then on. A key that the store
-/// has evicted may still count here. It is usually among the least recently used keys, so it soon leaves the index too.
-/// Thread-safe. Calls are O(styles given), except ``retain(only:prefix:)`` and the walk. The walk is O(n log n), and
-/// needs temporary memory for the keys of all entries.
+/// It is built by one walk over the store's keys when it is first needed, and updated from then on. A key that the
+/// store has evicted may still count here. It is usually among the least recently used keys, so it soon leaves the
+/// index too. Thread-safe. Calls are O(styles given), except ``retain(only:prefix:)`` and the walk. The walk is O(n log
+/// n), and needs temporary memory for the keys of all entries.
 final class StyleIndex: Sendable {
   /// The decision about pictures to store.
   struct Admission: Sendable {
@@ -51,7 +51,8 @@ final class StyleIndex: Sendable {
     await walk?.value
   }
 
-  /// Until the walk ends, nothing is admitted or counted for limited styles, so the walk needs the lock only at its end.
+  /// Until the walk ends, nothing is admitted or counted for limited styles, so the walk needs the lock only at its
+  /// end.
   private func walk() async {
     let keys = (try? await store.asynchronous.keysByRecency()) ?? []
     let (found, excess) = sorted(keys)

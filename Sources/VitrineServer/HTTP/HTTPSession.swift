@@ -2,8 +2,8 @@ import Vitrine
 
 /// HTTP/1.1 on one connection: values of the store, and reports about the server. It knows no socket.
 ///
-/// A body goes to the store as it arrives, under the limits of the memcached protocol. Pipelined requests are answered in their
-/// order. The body of a refused request is skipped. If the end of the request is unknown, the connection ends.
+/// A body goes to the store as it arrives, under the limits of the memcached protocol. Pipelined requests are answered
+/// in their order. The body of a refused request is skipped. If the end of the request is unknown, the connection ends.
 ///
 /// Used by one thread.
 final class HTTPSession: Session {

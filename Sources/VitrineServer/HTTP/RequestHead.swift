@@ -1,5 +1,5 @@
-/// The request line and the header fields of an HTTP request (RFC 9112), read strictly: a head that two programs could read in
-/// two ways is refused.
+/// The request line and the header fields of an HTTP request (RFC 9112), read strictly: a head that two programs could
+/// read in two ways is refused.
 struct RequestHead {
   enum Method: Equatable {
     case get, head, put, delete

@@ -2,8 +2,9 @@ import Vitrine
 
 /// The resource that the target of a request names.
 ///
-/// The path of a value is `/v1/STYLE/URL`, both percent-encoded. The style ends at the next slash, so a slash in it is written
-/// `%2F`. The URL is all that follows. It may be empty and may have any bytes. A question mark in it is written `%3F`.
+/// The path of a value is `/v1/STYLE/URL`, both percent-encoded. The style ends at the next slash, so a slash in it is
+/// written `%2F`. The URL is all that follows. It may be empty and may have any bytes. A question mark in it is written
+/// `%3F`.
 /// The path of a picture that is made on request is `/image/STYLE/URL`, in the same form.
 enum RequestPath: Equatable {
   case value(CacheKey)

@@ -15,7 +15,8 @@ enum ValueFields {
     return lines
   }
 
-  /// The fields of an answer, from the metadata of an entry. A line that could break the head of the answer is left out.
+  /// The fields of an answer, from the metadata of an entry. A line that could break the head of the answer is left
+  /// out.
   static func text(_ metadata: [UInt8]) -> String {
     var text = ""
     for name in names {

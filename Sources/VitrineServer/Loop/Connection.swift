@@ -96,8 +96,8 @@ final class Connection {
   /// Whether the client has been refused, so that its end is no failure.
   var isDraining: Bool { clock.isDraining }
 
-  /// Processes requests, and sends their answers. Returns false if the connection has ended, waits for its socket, or lets
-  /// other connections work.
+  /// Processes requests, and sends their answers. Returns false if the connection has ended, waits for its socket, or
+  /// lets other connections work.
   private func process(_ received: UnsafeRawBufferPointer) -> Bool {
     var taken = 0
     var rounds = 0

@@ -1,5 +1,5 @@
-/// The progress of a client, and the time at which it is disconnected as stalled or idle. Each request and each wait for
-/// the socket has its own deadline, which the transferred bytes extend. In nanoseconds of the monotonic clock.
+/// The progress of a client, and the time at which it is disconnected as stalled or idle. Each request and each wait
+/// for the socket has its own deadline, which the transferred bytes extend. In nanoseconds of the monotonic clock.
 struct ConnectionClock {
   /// The start of the present request or of the wait for the socket, and the bytes transferred since.
   private var begin: UInt64?

@@ -1,4 +1,5 @@
-/// Wakes a loop each second as long as it has connections with a deadline. A loop without deadlines is never woken for them.
+/// Wakes a loop each second as long as it has connections with a deadline. A loop without deadlines is never woken for
+/// them.
 ///
 /// Used on the thread of the loop.
 struct DeadlineTimer {

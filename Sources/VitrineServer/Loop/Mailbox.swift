@@ -8,7 +8,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// Messages to the thread of a loop, in their order. The first of them makes a descriptor readable, which wakes the loop.
+/// Messages to the thread of a loop, in their order. The first of them makes a descriptor readable, which wakes the
+/// loop.
 ///
 /// Thread-safe.
 final class Mailbox<Message: Sendable>: Sendable {

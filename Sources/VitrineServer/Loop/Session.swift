@@ -2,8 +2,8 @@
 ///
 /// Used by one thread.
 protocol Session: AnyObject {
-  /// Processes whole requests until the input ends or the queue of answers is full. Returns the number of bytes that were
-  /// taken. The caller passes the others again, with more behind them.
+  /// Processes whole requests until the input ends or the queue of answers is full. Returns the number of bytes that
+  /// were taken. The caller passes the others again, with more behind them.
   func consume(_ input: UnsafeRawBufferPointer) -> Int
 
   /// Whether the connection ends when the queued answers were sent.

@@ -66,7 +66,8 @@ struct LatencyHistogram {
     nanoseconds &+= other.nanoseconds
   }
 
-  /// The bound of the bucket with this part of the requests, in nanoseconds. Nil without requests, and above the last bound.
+  /// The bound of the bucket with this part of the requests, in nanoseconds. Nil without requests, and above the last
+  /// bound.
   func bound(ofPart part: Double) -> UInt64? {
     let rank = part * Double(count)
     guard count > 0, let bucket = cumulativeCounts.firstIndex(where: { Double($0) >= rank }) else { return nil }

@@ -1,6 +1,7 @@
 import Vitrine
 
-/// The estimated misses of a store by its byte budget, as inline SVG. A dot is the measured ratio at the present budget.
+/// The estimated misses of a store by its byte budget, as inline SVG. A dot is the measured ratio at the present
+/// budget.
 struct MissCurveChart {
   let curve: MissCurve
   let policy: EvictionPolicy

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A file of lines about the events of a server, one line in the form logfmt for each.
 ///
-/// A thread of its own writes the lines, so no event loop waits for the disk or for a pipe. Up to 1 MiB of lines wait for it.
-/// Beyond that, and after a failed write, lines are dropped and counted. Thread-safe.
+/// A thread of its own writes the lines, so no event loop waits for the disk or for a pipe. Up to 1 MiB of lines wait
+/// for it. Beyond that, and after a failed write, lines are dropped and counted. Thread-safe.
 public final class ServerLog: Sendable {
   private let path: String?
   private let state: Mutex<State>
@@ -27,8 +27,8 @@ public final class ServerLog: Sendable {
   /// Milliseconds between two looks whether the log ends, while a pipe takes nothing.
   private static let patience: Int32 = 100
 
-  /// Opens the file at `path` for appending, and makes it if it is missing, with the permissions 0640. Nil is the standard output.
-  /// Throws `log` if the file cannot be opened.
+  /// Opens the file at `path` for appending, and makes it if it is missing, with the permissions 0640. Nil is the
+  /// standard output. Throws `log` if the file cannot be opened.
   public init(path: String?) throws(ServerError) {
     self.path = path
     let descriptor = try path.map { path throws(ServerError) in try LogFile.open(path) } ?? LogFile.standardOutput
@@ -45,8 +45,8 @@ public final class ServerLog: Sendable {
   /// The number of lines that were not written.
   public var droppedLineCount: UInt64 { dropped.load(ordering: .relaxed) }
 
-  /// Opens the file anew, for a program that has moved it away. Returns before the file is open. Keeps the old file if that
-  /// fails. Earlier lines go to the old file, and later ones to the new file.
+  /// Opens the file anew, for a program that has moved it away. Returns before the file is open. Keeps the old file if
+  /// that fails. Earlier lines go to the old file, and later ones to the new file.
   public func reopen() {
     change { state in
       state.earlierLines += state.lines

@@ -1,6 +1,7 @@
 import Vitrine
 
-/// The numbers of a server and of its store, for its operators. In contrast to those of `stats`, no client can reset them.
+/// The numbers of a server and of its store, for its operators. In contrast to those of `stats`, no client can reset
+/// them.
 ///
 /// Thread-safe. A report costs what ``CacheStore/statistics()`` costs.
 final class ServerOperations: OperationsReports {

@@ -1,6 +1,7 @@
 import Vitrine
 
-/// The page of `/status`: numbers, segments as bars, and a plot of latencies. It has no script, and needs nothing from elsewhere.
+/// The page of `/status`: numbers, segments as bars, and a plot of latencies. It has no script, and needs nothing from
+/// elsewhere.
 struct StatusPage {
   let path: String
   let statistics: StoreStatistics

@@ -7,8 +7,8 @@ import Vitrine
 /// its flags and its unique number. Values are sent from the mapped segments without a copy. Stored values survive a
 /// restart and a crash of the process, unless eviction removes them. A power loss may cost the last buffered changes.
 ///
-/// With HTTP, a value has the path `/v1/STYLE/URL`, both percent-encoded. `/metrics`, `/health` and `/status` report about the
-/// server. All connections share the event loops and the limits.
+/// With HTTP, a value has the path `/v1/STYLE/URL`, both percent-encoded. `/metrics`, `/health` and `/status` report
+/// about the server. All connections share the event loops and the limits.
 ///
 /// ```
 /// let server = try CacheServer(store, options)

@@ -8,7 +8,8 @@ package enum CrashPolicy: Sendable, Hashable {
   case onlyKept(Int)
   /// One operation arrives in part, and all others whole.
   case onlyTorn(Int, seed: UInt64)
-  /// All changes of one file's content, or of one folder's entries, are lost or kept, by the number of the file or folder.
+  /// All changes of one file's content, or of one folder's entries, are lost or kept, by the number of the file or
+  /// folder.
   case inodeLost(Int)
   case inodeKept(Int)
   /// Every change of a folder's entries arrives and no content does, or every content and no such change.

@@ -18,8 +18,8 @@ package struct CrashStates: Sendable {
     SimulatedDisk(state.surviving(policy), options: options)
   }
 
-  /// Returns a separate disk, as the next process finds it after this one was killed. The numbers of operations continue,
-  /// and unsynced changes stay unsynced, so a loss of power after that can be explored too.
+  /// Returns a separate disk, as the next process finds it after this one was killed. The numbers of operations
+  /// continue, and unsynced changes stay unsynced, so a loss of power after that can be explored too.
   package func diskAfterProcessDeath(droppingCleanPages: Bool = false) -> SimulatedDisk {
     SimulatedDisk(state.afterProcessDeath(droppingCleanPages: droppingCleanPages), options: options)
   }

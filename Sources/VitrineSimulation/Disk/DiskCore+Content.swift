@@ -49,7 +49,8 @@ extension DiskCore {
     offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
-  /// Returns the number of bytes that a shortened write counts as written: all, if the file has the other bytes already.
+  /// Returns the number of bytes that a shortened write counts as written: all, if the file has the other bytes
+  /// already.
   private func writtenByteCount(
     _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, cutTo cut: Int
   ) -> Int {

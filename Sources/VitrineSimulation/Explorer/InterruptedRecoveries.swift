@@ -1,5 +1,5 @@
-/// The recoveries that an exploration has interrupted, or left out. Recoveries are equal if they do the same to the same
-/// files in the same order.
+/// The recoveries that an exploration has interrupted, or left out. Recoveries are equal if they do the same to the
+/// same files in the same order.
 struct InterruptedRecoveries {
   private var seen: Set<Shape> = []
   private var waiting: Set<Shape> = []

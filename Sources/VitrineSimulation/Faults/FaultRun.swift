@@ -92,8 +92,8 @@ struct FaultRun {
   }
 
   private func whileOpen(_ store: RecordedStore) -> String? {
-    // On a real machine, the page cache still has the right bytes while the store is open. The simulated disk has no such
-    // cache, so wrong pages are inspected only afterwards.
+    // On a real machine, the page cache still has the right bytes while the store is open. The simulated disk has no
+    // such cache, so wrong pages are inspected only afterwards.
     let harm = harm(store)
     if store.isClosed || harm == .pagesAreWrong { return nil }
     let found = Inspection.contents(store.store, store.history.keys)
@@ -122,8 +122,8 @@ struct FaultRun {
     for policy: CrashPolicy? in [nil, .everythingLost, .mixture(seed: seed)] {
       if let wrong = wrong(end, policy) { return wrong }
     }
-    // Later operations may have made a broken promise true, so an earlier moment is inspected too. A fault that does harm
-    // is left out, because the store reports that harm later.
+    // Later operations may have made a broken promise true, so an earlier moment is inspected too. A fault that does
+    // harm is left out, because the store reports that harm later.
     guard mostHarm == .none, events.allSatisfy({ !$0.takesFolder }) else { return nil }
     var numbers = SplitMix64(seed: mixed(seed, UInt64(end)))
     let moments = store.moments

@@ -1,7 +1,7 @@
 import Vitrine
 
-/// The values that a command has stored, in the order of their puts. Names and lengths lie in two arrays, because there may
-/// be many values.
+/// The values that a command has stored, in the order of their puts. Names and lengths lie in two arrays, because there
+/// may be many values.
 struct StoredNames {
   private var bytes: [UInt8] = []
   private var entries: [(end: Int, byteCount: Int)] = []

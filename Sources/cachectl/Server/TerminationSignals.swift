@@ -1,7 +1,7 @@
 import Glibc
 
-/// SIGTERM and SIGINT, and SIGHUP if asked for, taken by one thread at a point of its own. They are blocked on all threads that
-/// are started later.
+/// SIGTERM and SIGINT, and SIGHUP if asked for, taken by one thread at a point of its own. They are blocked on all
+/// threads that are started later.
 struct TerminationSignals {
   private let set: sigset_t
 

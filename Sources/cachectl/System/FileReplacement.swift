@@ -1,7 +1,8 @@
 import CacheCtlKit
 import Glibc
 
-/// Writes a file under a temporary name beside it and renames it, so a reader sees the old content or the whole new one.
+/// Writes a file under a temporary name beside it and renames it, so a reader sees the old content or the whole new
+/// one.
 ///
 /// The new file does not survive a loss of power for sure. A device or a pipe is written in place.
 enum FileReplacement {

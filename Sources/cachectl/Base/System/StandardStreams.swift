@@ -2,8 +2,8 @@ import Glibc
 
 /// The three standard descriptors, which a parent may have closed.
 package enum StandardStreams {
-  /// Replaces closed streams by streams whose reads and writes fail. So no file of a store is ever opened as descriptor 1
-  /// and then written to as if it were stdout. Also turns a broken pipe into an error instead of a signal.
+  /// Replaces closed streams by streams whose reads and writes fail. So no file of a store is ever opened as descriptor
+  /// 1 and then written to as if it were stdout. Also turns a broken pipe into an error instead of a signal.
   package static func prepare() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
       // The lowest free number is this one. Reading stdin and writing stdout fail; diagnostics are lost.
