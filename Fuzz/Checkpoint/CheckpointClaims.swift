@@ -88,7 +88,7 @@ enum CheckpointClaims {
     for slot in 0..<index.segments.all.count { _ = index.dropEntries(slot: slot, from: 0) }
   }
 
-  private static let emptyHeader = CheckpointHeader(
+  static let emptyHeader = CheckpointHeader(
     isClean: false, generation: 3, position: WALPosition(use: 1, offset: 512, sequence: 1), opening: 1, nextRecord: 1,
     made: 0, nextSegment: 1, identity: SmallStore.shared.identity)
 }

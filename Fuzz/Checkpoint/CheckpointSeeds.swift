@@ -28,10 +28,28 @@ enum CheckpointSeeds {
       for (path, bytes) in moment.files where path.hasSuffix(".checkpoint") && bytes.contains(where: { $0 != 0 }) {
         let short = shortened(bytes)
         seeds += [[0] + short, [1] + short, [0] + withOneUnitMore(short), [0] + ofAnEarlierBuild(short)]
-        for count: UInt64 in [10_000_000, (1 << 32) - 1, 1 << 38, 1 << 63] { seeds += hostile(short, count) }
+        for count in hostileCounts { seeds += hostile(short, count) }
       }
     }
-    return seeds + words()
+    let first = shortened(ofTheFirstFormat())
+    return seeds + [[0] + first] + hostileCounts.flatMap { hostile(first, $0) } + words()
+  }
+
+  private static let hostileCounts: [UInt64] = [10_000_000, (1 << 32) - 1, 1 << 38, 1 << 63]
+
+  /// A checkpoint without entries. Its body has the index, which a root has in the area.
+  private static func ofTheFirstFormat() -> [UInt8] {
+    var header = CheckpointClaims.emptyHeader
+    header.version = CacheFormat.firstVersion
+    header.bodyWordCount = CheckpointHeader.bodyWords(keys: 0, blobs: 0, segments: 0, largeCounts: 0, useTimes: 0)
+    let file = MemoryFile()
+    let writer = CheckpointBodyWriter(file: file, store: header.identity.store, generation: header.generation)
+    for _ in 0..<header.bodyWordCount { writer.append(0) }
+    always("memory") {
+      try writer.finish()
+      try file.write(header.encoded(), at: 0)
+    }
+    return file.bytes
   }
 
   /// Only the checksum of its block contradicts it.
