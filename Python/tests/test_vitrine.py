@@ -169,6 +169,8 @@ class CacheTests(unittest.TestCase):
     def test_the_examples_of_the_readme_run(self):
         readme = (Path(__file__).parent.parent / "README.md").read_text()
         examples = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
+        # The tests of the backend for requests-cache run its example.
+        examples = [example for example in examples if "requests_cache" not in example]
         self.assertEqual(len(examples), 5)
         shown = []
         names = {"jpeg": b"jpeg", "pixels": b"pixels", "print": lambda *words: shown.append(words)}
