@@ -184,6 +184,20 @@ class CacheTests(unittest.TestCase):
         with vitrine.Cache(Path(self.folder) / "counters") as cache:
             self.assertEqual(cache["visits"], b"1")
 
+    def test_a_url_has_at_most_65536_bytes(self):
+        for url in (b"u" * 65_536, "\u00e9" * 32_768):
+            self.cache[url] = b"1"
+            self.assertEqual(self.cache[url], b"1")
+            for call in (self.cache.get, self.cache.discard, lambda key: self.cache.put(key, b"1")):
+                with self.assertRaises(ValueError):
+                    call(url + url[:1])
+
+    def test_a_style_has_1_to_255_printable_characters(self):
+        self.cache["a", "s" * 255] = b"1"
+        for style in ("", "s" * 256, "a b", "\u00e9", "\n"):
+            with self.assertRaises(ValueError, msg=repr(style)):
+                self.cache["a", style] = b"1"
+
     def test_a_number_is_no_key(self):
         for key in (5, None, ("a", "b", "c"), ("a", 5), (5, "a")):
             with self.assertRaises(TypeError, msg=repr(key)):

@@ -98,9 +98,9 @@ class _Values(ValuesView[memoryview]):
 class Cache(_vitrine.Store, MutableMapping[CacheKey, memoryview]):
     """A cache in a folder, as a mapping from URLs to bytes.
 
-    A key is a URL (`str` or `bytes`), or a tuple of a URL and a style. `cache[key]` is a memoryview without a copy. Any
-    thread may use the cache; calls that may wait release the lock of the interpreter. In a forked child, calls raise
-    ClosedError.
+    A key is a URL (`str` or `bytes`), or a tuple of a URL and a style. A URL above 65,536 bytes raises ValueError.
+    `cache[key]` is a memoryview without a copy. Any thread may use the cache; calls that may wait release the lock of the
+    interpreter. In a forked child, calls raise ClosedError.
     """
 
     def __init__(
