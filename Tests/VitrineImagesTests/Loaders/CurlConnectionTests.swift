@@ -99,7 +99,7 @@
 
     @Test func canceledLoadClosesItsConnection() async throws {
       let server = try RawServer { _ in [.text("HTTP/1.1 200 OK\r\n\r\nabc"), .hold] }
-      let loader = CurlLoader()
+      let loader = CurlLoader(timeoutSeconds: 3600, mostSeconds: 3600)
       let receiver = LoaderTests.Receiver()
       let task = Task { try await loader.load(LoadRequest(url: server.url("/")), receiver) }
       try await until { !receiver.bytes.isEmpty }
