@@ -94,7 +94,9 @@ struct Stress {
       return "wrong \(wrong.text)"
     }
     let statistics = store.statistics()
-    if statistics.damagedCount + statistics.lostCount > 0 { return "wrong entries dropped" }
+    if statistics.damagedCount + statistics.lostCount > 0 {
+      return "wrong \(statistics.damagedCount) entries dropped as damaged, \(statistics.lostCount) as lost"
+    }
     return "followed \(refreshes) \(reads) \(newest["pair"] ?? 0)"
   }
 
