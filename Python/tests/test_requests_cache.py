@@ -51,6 +51,24 @@ def answer(request):
     return 200, {"Content-Type": "text/plain; charset=utf-8"}, f"\u00e9 {request.path_url}".encode()
 
 
+def failures_of_threads(work):
+    """Calls ``work`` with 0 to 3 in a thread each, and returns the exceptions."""
+    failures = []
+
+    def run(number):
+        try:
+            work(number)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return failures
+
+
 class Odd:
     """An object whose expiry is not that of a response."""
     expires = 5
@@ -480,35 +498,22 @@ class BackendTests(Conformance, unittest.TestCase):
     def test_threads_open_a_folder_once(self):
         barrier, backends = threading.Barrier(4), []
 
-        def work():
+        def work(_):
             barrier.wait()
             backends.append(self.make("x", wait=0))
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(backends), 4)
+        self.assertEqual((failures_of_threads(work), len(backends)), ([], 4))
 
     def test_calls_and_closes_of_other_threads(self):
-        backend, failures = self.make("x", wait=60), []
+        backend = self.make("x", wait=60)
 
         def work(number):
-            try:
-                for _ in range(50):
-                    backend.responses[str(number)] = CachedResponse()
-                    self.assertIn(str(number), backend.responses)
-                    backend.close()
-            except Exception as error:
-                failures.append(error)
+            for _ in range(50):
+                backend.responses[str(number)] = CachedResponse()
+                self.assertIn(str(number), backend.responses)
+                backend.close()
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual((failures, len(backend.responses)), ([], 4))
+        self.assertEqual((failures_of_threads(work), len(backend.responses)), ([], 4))
 
     def test_threads_share_a_session(self):
         def work(first):
@@ -519,20 +524,7 @@ class BackendTests(Conformance, unittest.TestCase):
                 self.backend.delete(urls=[page(number % 7)])
                 list(self.backend.responses.values())
 
-        failures = []
-
-        def run(first):
-            try:
-                work(first)
-            except Exception as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=run, args=(first,)) for first in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
+        self.assertEqual(failures_of_threads(work), [])
         self.assertTrue(self.session.get(page(12)).from_cache)
 
     def test_entries_expire_after_their_responses(self):
