@@ -114,6 +114,8 @@ final class Originals: Sendable {
           return try await fetched(request, kept, download, interest)
         }
         if isOwn.withLock({ $0 }) { return found }
+        // The joined work may have found an original that arrived or was stored before this request.
+        if found.requestCount == 0, asksNetwork(request, nil) { continue }
         // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
         if !found.isNew, useless.contains(found.digest) { continue }

@@ -11,7 +11,8 @@
     static let length = "Content-Length: \(body.count)\r\n"
 
     private func fetch(
-      _ server: RawServer, _ loader: CurlLoader = CurlLoader(timeoutSeconds: 20), attempts: Int = 1, most: Int = 1 << 20
+      _ server: RawServer, _ loader: CurlLoader = CurlLoader(timeoutSeconds: 3600), attempts: Int = 1,
+      most: Int = 1 << 20
     ) async throws -> HTTPFetcher.Fetched {
       try await HTTPFetcher(loader, .init(attemptCount: attempts, pauseMilliseconds: 1, mostBytes: most))
         .fetch(LoadRequest(url: server.url("/")))

@@ -21,7 +21,7 @@ import Vitrine
   private func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
     bench.pipeline { configuration in
       configuration.keeps = .styled
-      configuration.loader = HTTPLoader(timeoutSeconds: 20)
+      configuration.loader = HTTPLoader(timeoutSeconds: 3600)
       configuration.now = { [time] in time.withLock { $0 } }
       change(&configuration)
     }

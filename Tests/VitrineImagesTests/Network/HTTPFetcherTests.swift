@@ -8,7 +8,7 @@ import Testing
 
   private func fetcher(attempts: Int = 3, most: Int = 1 << 20) -> HTTPFetcher {
     HTTPFetcher(
-      HTTPLoader(timeoutSeconds: 20),
+      HTTPLoader(timeoutSeconds: 3600),
       HTTPFetcher.Options(attemptCount: attempts, pauseMilliseconds: 1, mostBytes: most))
   }
 

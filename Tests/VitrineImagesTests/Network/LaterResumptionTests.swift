@@ -11,7 +11,7 @@ import Testing
   /// Forwards all calls, and counts the bytes.
   private struct CountingLoader: ByteLoading {
     let byteCount = Locked(0)
-    private let loader = HTTPLoader(timeoutSeconds: 20)
+    private let loader = HTTPLoader(timeoutSeconds: 3600)
 
     private struct Counter: LoadReceiving {
       let receiver: any LoadReceiving
@@ -70,7 +70,7 @@ import Testing
 
   private func fetcher(_ most: Int = 1 << 20, partial: MemoryLimits = .init(cost: 1 << 20, count: 2)) -> HTTPFetcher {
     HTTPFetcher(
-      HTTPLoader(timeoutSeconds: 20),
+      HTTPLoader(timeoutSeconds: 3600),
       .init(attemptCount: 1, mostBytes: most, failureMilliseconds: 0, partial: partial))
   }
 

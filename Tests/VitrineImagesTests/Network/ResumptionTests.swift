@@ -23,7 +23,7 @@ import Testing
       if number == 2 { return second(start ?? -1) }
       return start.map { Self.part($0, Self.body.count - 1) } ?? .init(headers: headers, body: Self.body)
     }
-    let fetcher = HTTPFetcher(HTTPLoader(timeoutSeconds: 20), .init(attemptCount: 3, pauseMilliseconds: 1))
+    let fetcher = HTTPFetcher(HTTPLoader(timeoutSeconds: 3600), .init(attemptCount: 3, pauseMilliseconds: 1))
     return (try await fetcher.fetch(LoadRequest(url: server.url("/"))), server.requests)
   }
 

@@ -11,7 +11,7 @@ enum LoaderKind: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  func loader(timeoutSeconds: Double = 20, mostSeconds: Double = 300) -> any ByteLoading {
+  func loader(timeoutSeconds: Double = 3600, mostSeconds: Double = 3600) -> any ByteLoading {
     switch self {
     #if os(Linux)
       case .curl: CurlLoader(timeoutSeconds: timeoutSeconds, mostSeconds: mostSeconds, loadsFiles: false)

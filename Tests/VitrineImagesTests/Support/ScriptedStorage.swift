@@ -2,7 +2,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Fails the given calls, counts all calls, and keeps nothing.
+/// Fails the given calls, counts all calls, and keeps nothing. Can hold one lookup of an original.
 final class ScriptedStorage: ImageStorage {
   struct Failure: Error {}
 
@@ -16,27 +16,40 @@ final class ScriptedStorage: ImageStorage {
   private let counts = Locked<[Call: Int]>([:])
 
   private let missCount: Int
+  /// The number of the lookup that is held, until the test admits it.
+  private let held: Locked<Int?>
 
-  /// `missCount` is the number of first lookups that find no original.
+  /// `missCount` is the number of first lookups that find no original. `held` is the number of the lookup of an
+  /// original that waits for ``admit()``.
   init(
-    failing: Set<Call> = [], placeholder: Bitmap? = nil, original: StoredOriginal? = nil, missCount: Int = 0
+    failing: Set<Call> = [], placeholder: Bitmap? = nil, original: StoredOriginal? = nil, missCount: Int = 0,
+    held: Int? = nil
   ) {
     self.failing = failing
     self.missCount = missCount
+    self.held = Locked(held)
     shown = placeholder
     kept = original
   }
 
   func count(of call: Call) -> Int { counts.withLock { $0[call] ?? 0 } }
 
-  private func note(_ call: Call) throws {
-    counts.withLock { $0[call, default: 0] += 1 }
+  func admit() { held.withLock { $0 = nil } }
+
+  /// Returns the number of this call among the calls of its kind.
+  @discardableResult private func note(_ call: Call) throws -> Int {
+    let number = counts.withLock { counts in
+      counts[call, default: 0] += 1
+      return counts[call] ?? 0
+    }
     if failing.contains(call) { throw Failure() }
+    return number
   }
 
   func original(for key: String) async throws -> StoredOriginal? {
-    try note(.original)
-    return count(of: .original) > missCount ? kept : nil
+    let number = try note(.original)
+    while held.withLock({ $0 == number }) { try await Task.sleep(nanoseconds: 500_000) }
+    return number > missCount ? kept : nil
   }
 
   func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws { try note(.saveOriginal) }
