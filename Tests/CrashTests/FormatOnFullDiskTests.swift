@@ -69,12 +69,12 @@ import VitrineSimulation
     for number in 0..<300 { try work.put("k\(number)", Workload.bytes(100, number)) }
     try work.store.close()
     let world = work.world.rebooted(work.world.disk.copy())
-    let first = world.disk.operations.count
+    let first = world.disk.operationCount
     let store = try open(world)
     try store.checkpoint()
     store.abandon()
     var versions: Set<UInt32> = []
-    for count in first...world.disk.operations.count {
+    for count in first...world.disk.operationCount {
       for choice in [CrashPolicy.everythingLost, .everythingKept] {
         let cut = world.rebooted(world.disk.crashStates(after: count).disk(choice))
         let again = try open(cut)
