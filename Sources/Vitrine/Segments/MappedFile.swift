@@ -1,7 +1,8 @@
 import CVitrineSystem
 
 /// A mapping that is read as a file. Reads raise no signal if the system can avoid it: a page that cannot be
-/// delivered is an error, as with a real file. Writes are allowed to a private mapping only, which is memory.
+/// delivered ends the read, or is an error if no page before it was wanted. Writes are allowed to a private mapping only,
+/// which is memory.
 final class MappedFile: File {
   private let mapping: Mapping
   private let isPrivate: Bool
@@ -18,8 +19,16 @@ final class MappedFile: File {
     let count = min(buffer.count, max(0, mapping.byteCount - offset))
     guard count > 0, let target = buffer.baseAddress else { return 0 }
     let result = copyMapped(target, mapping.start + offset, count)
-    if result != 0 { throw SystemError(code: result, operation: "read", path: path) }
-    return count
+    if result == 0 { return count }
+    // A segment that was cut after it was mapped is shorter than its mapping. Its file would end the read there, too.
+    var done = 0
+    while done < count {
+      let step = min(count - done, 4096 - (offset + done) % 4096)
+      if copyMapped(target + done, mapping.start + offset + done, step) != 0 { break }
+      done += step
+    }
+    if done == 0 { throw SystemError(code: result, operation: "read", path: path) }
+    return done
   }
 
   func status() -> FileStatus { FileStatus(byteCount: mapping.byteCount, allocatedByteCount: 0) }
