@@ -67,11 +67,15 @@ final class Originals: Sendable {
     if let kept, !asksNetwork(request, kept.record) { return kept }
     if request.cachePolicy == .cacheOnly { throw LoadError.notCached }
     let download = Download(key: KeyText(request.key), version: version)
-    // Preheating waits for its places, and shows nothing.
-    guard let kept, interest.priority != .preheating, mayShow(kept.record, request, after: .timedOut) else {
+    guard let kept, mayShow(kept.record, request, after: .timedOut) else {
       return try await answer(to: request, kept, download, interest, besides: useless)
     }
     let first = FirstResult<Found?>()
+    // Preheating waits for its places, and shows nothing. A request may join it at any time.
+    let isSilent = Locked(false)
+    interest.follow { interest in
+      if interest.priority != .preheating, isSilent.withLock({ $0 }) { first.set(.success(nil)) }
+    }
     let watch = watches[download]
     let answer = Task { [self] in
       do {
@@ -85,7 +89,8 @@ final class Originals: Sendable {
     }
     do {
       let found = try await watch.observe(silence: rules.silenceMilliseconds) {
-        first.set(.success(nil))
+        isSilent.withLock { $0 = true }
+        if interest.priority != .preheating { first.set(.success(nil)) }
       } during: {
         try await first.value()
       }
@@ -157,7 +162,8 @@ final class Originals: Sendable {
     case .cacheOnly: false
     case .reload: true
     case .revalidate: record?.forbidsAsking(at: now()) != true
-    case .use, .staleIfError: (record?.standing(at: now()) ?? .fresh) == .stale
+    case .use: (record?.standing(at: now()) ?? .fresh) == .stale
+    case .staleIfError: (record?.standing(at: now()) ?? .fresh) != .fresh
     }
   }
 

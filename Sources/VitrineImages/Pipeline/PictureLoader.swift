@@ -117,7 +117,7 @@ final class PictureLoader: Sendable {
     var useless: Set<Digest> = []
     while true {
       let original = try await originals.original(for: request, version: version, interest, besides: useless)
-      if original.isToBeRenewed { renew(request, original.answer) }
+      if original.isToBeRenewed { renew(request, original.answer, min(interest.priority, .low)) }
       do {
         return try await picture(request, family, of: original, besides: useless, version, interest)
       } catch let error as UnusableOriginal {
@@ -157,11 +157,13 @@ final class PictureLoader: Sendable {
 
   /// Revalidates in the background, for later requests. Joins the download of `answer`, which keeps it under way until
   /// then.
-  private func renew(_ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?) {
+  private func renew(
+    _ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?, _ priority: PictureRequest.Priority
+  ) {
     var request = request
     request.cachePolicy = .revalidate
     renewals.begin { [self, request] in
-      _ = try? await load(request, interest: Interest(.low))
+      _ = try? await load(request, interest: Interest(priority))
       answer?.cancel()
     }
   }

@@ -104,6 +104,42 @@ import Vitrine
     try bench.end()
   }
 
+  /// Preheating waits for the silent server. A request that joins it does not.
+  @Test func requestThatJoinsPreheatingShowsTheStalePicture() async throws {
+    let loader = NumberedLoader("max-age=60") { (200, $0 == 1 ? PipelineBench.jpeg : PipelineBench.other) }
+    let pipeline = pipeline(loader) {
+      $0.silenceMilliseconds = 0
+      $0.preheatingPauseMilliseconds = 1
+    }
+    let request = PictureRequest("a", style: try .square(20))
+    _ = try await pipeline.image(for: request)
+    pass(61)
+    loader.set(isOpen: false)
+    pipeline.startPreheating([request])
+    try await until { loader.count == 2 }
+    #expect(try await pipeline.image(for: request).origin == .styled && loader.count == 2)
+    loader.set(isOpen: true)
+    await pipeline.finishRenewals()
+    #expect(stored == PipelineBench.other.count)
+    try bench.end()
+  }
+
+  /// The server would allow to show it.
+  @Test func stalePictureIsNoAnswerToARequestThatTakesItOnlyAfterAnError() async throws {
+    let loader = NumberedLoader("max-age=60, stale-while-revalidate=600") { number in
+      number == 3 ? (500, []) : (200, number == 1 ? PipelineBench.jpeg : PipelineBench.other)
+    }
+    let pipeline = pipeline(loader) { $0.attemptCount = 1 }
+    let request = PictureRequest("a", cachePolicy: .staleIfError)
+    _ = try await pipeline.image(for: request)
+    pass(61)
+    #expect(try await pipeline.image(for: request).origin == .network && loader.count == 2)
+    pass(61)
+    #expect(try await pipeline.image(for: request).origin == .original && loader.count == 3)
+    await pipeline.finishRenewals()
+    try bench.end()
+  }
+
   @Test func pictureThatMustBeRevalidatedIsNotShown() async throws {
     let loader = NumberedLoader("max-age=60, must-revalidate") {
       (200, $0 == 1 ? PipelineBench.jpeg : PipelineBench.other)

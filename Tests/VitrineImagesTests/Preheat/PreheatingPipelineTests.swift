@@ -116,6 +116,30 @@ import Vitrine
     try bench.end()
   }
 
+  /// The preheated picture is stale and may be shown. Its revalidation goes on after the preheating.
+  @Test func revalidationOfAPreheatedPictureTakesNoPlaceOfARequest() async throws {
+    let bench = try PipelineBench(loader(["p", "n"], isOpen: true))
+    bench.loader.set(headers: ["Cache-Control": "max-age=10, stale-while-revalidate=1000"])
+    let time = Locked<Int64>(1_700_000_000_000)
+    let pipeline = bench.pipeline {
+      $0.loadLimit = 1
+      $0.preheatingPauseMilliseconds = 1
+      $0.memory = MemoryLimits(cost: 0)
+      $0.now = { time.withLock { $0 } }
+    }
+    _ = try await pipeline.image(for: request("p"))
+    time.withLock { $0 += 60_000 }
+    bench.loader.close()
+    pipeline.startPreheating([request("p")])
+    try await until { bench.loader.loads.count == 2 }
+    bench.loader.open("n")
+    #expect(try await pipeline.image(for: request("n")).origin == .network)
+    bench.loader.open()
+    await pipeline.finishRenewals()
+    #expect(bench.loader.loads.map(\.url) == ["p", "p", "n"])
+    try bench.end()
+  }
+
   @Test func preheatingStartsNoDecodeDuringARequest() async throws {
     let bench = try PipelineBench(loader(["p", "n"]))
     let pipeline = bench.pipeline { $0.preheatingPauseMilliseconds = 1 }
