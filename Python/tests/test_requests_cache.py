@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import vitrine
+from test_vitrine import run_threads
 
 IS_INSTALLED = importlib.util.find_spec("requests_cache") is not None
 if IS_INSTALLED:
@@ -49,24 +50,6 @@ def answer(request):
     if kind == "json":
         return 200, {"Content-Type": "application/json"}, b'{"name": "\xc3\xa9", "numbers": [1, 2.5]}'
     return 200, {"Content-Type": "text/plain; charset=utf-8"}, f"\u00e9 {request.path_url}".encode()
-
-
-def failures_of_threads(work):
-    """Calls ``work`` with 0 to 3 in a thread each, and returns the exceptions."""
-    failures = []
-
-    def run(number):
-        try:
-            work(number)
-        except Exception as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return failures
 
 
 class Odd:
@@ -502,7 +485,8 @@ class BackendTests(Conformance, unittest.TestCase):
             barrier.wait()
             backends.append(self.make("x", wait=0))
 
-        self.assertEqual((failures_of_threads(work), len(backends)), ([], 4))
+        run_threads(work, 4)
+        self.assertEqual(len(backends), 4)
 
     def test_calls_and_closes_of_other_threads(self):
         backend = self.make("x", wait=60)
@@ -513,7 +497,8 @@ class BackendTests(Conformance, unittest.TestCase):
                 self.assertIn(str(number), backend.responses)
                 backend.close()
 
-        self.assertEqual((failures_of_threads(work), len(backend.responses)), ([], 4))
+        run_threads(work, 4)
+        self.assertEqual(len(backend.responses), 4)
 
     def test_threads_share_a_session(self):
         def work(first):
@@ -524,7 +509,7 @@ class BackendTests(Conformance, unittest.TestCase):
                 self.backend.delete(urls=[page(number % 7)])
                 list(self.backend.responses.values())
 
-        self.assertEqual(failures_of_threads(work), [])
+        run_threads(work, 4)
         self.assertTrue(self.session.get(page(12)).from_cache)
 
     def test_entries_expire_after_their_responses(self):

@@ -53,10 +53,8 @@ func until(_ condition: () throws -> Bool) async throws {
   Issue.record("the condition did not hold within an hour")
 }
 
-/// Blocks the thread until the condition holds, for at most 30 s. The caller's later checks show whether it did.
+/// Blocks the thread until the condition holds, for at most an hour. The caller's later checks show whether it did.
 func holdUp(until condition: () -> Bool) {
-  for _ in 0..<60_000 {
-    if condition() { return }
-    usleep(500)
-  }
+  let end = ContinuousClock.now + .seconds(3600)
+  while ContinuousClock.now < end, !condition() { usleep(500) }
 }
