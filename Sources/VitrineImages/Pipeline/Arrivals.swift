@@ -12,13 +12,16 @@ final class Arrival: Sendable {
   /// The digest of ``bytes``.
   let digest: Digest
   let record: ResponseRecord
+  /// Its place in the order of downloads.
+  let ordinal: UInt64
   /// The state of the original in the storage. Changes only inside ``KeyedWrites`` of its key.
   let keeping = Locked(Keeping.unknownToStorage)
   /// A place in ``Originals/bodies``.
   private let place: LimitedQueue.Place?
 
-  init(_ bytes: StoredBytes, _ record: ResponseRecord, _ place: LimitedQueue.Place?) {
+  init(_ bytes: StoredBytes, _ record: ResponseRecord, _ place: LimitedQueue.Place?, ordinal: UInt64 = 0) {
     self.bytes = bytes
+    self.ordinal = ordinal
     digest = bytes.digest
     self.record = record
     self.place = place

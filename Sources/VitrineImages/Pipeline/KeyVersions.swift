@@ -8,8 +8,20 @@ import Vitrine
 final class KeyVersions: Sendable {
   private struct Version {
     let number: UInt64
+    /// The number of the version that an app's change began, or the first number of a key. Work that began under an
+    /// older version does not know of that change.
+    let epoch: UInt64
     /// The digest of the original, once it is known.
     var digest: Digest?
+    /// The ordinal of the newest download that is current; 0 for an original that was not downloaded here.
+    var ordinal: UInt64 = 0
+  }
+
+  /// An original on which a picture is based.
+  struct Basis: Sendable {
+    let digest: Digest
+    /// Its place in the order of downloads (``takeOrdinal()``), or nil for a stored one.
+    var ordinal: UInt64?
   }
 
   private struct State {
@@ -18,6 +30,7 @@ final class KeyVersions: Sendable {
     /// Keys with work under way: the number of works, and the version if the list has dropped it.
     var underWay: [KeyText: (count: Int, version: Version?)] = [:]
     var last: UInt64 = 0
+    var lastOrdinal: UInt64 = 0
 
     mutating func current(_ key: KeyText) -> Version {
       if let version = versions.use(key) { return version }
@@ -28,9 +41,19 @@ final class KeyVersions: Sendable {
       return renew(key, nil)
     }
 
+    /// Begins a version, and an epoch with it.
     mutating func renew(_ key: KeyText, _ digest: Digest?) -> Version {
       last += 1
-      let version = Version(number: last, digest: digest)
+      let version = Version(number: last, epoch: last, digest: digest)
+      set(version, key)
+      return version
+    }
+
+    /// Begins a version within the epoch, for another original.
+    mutating func replace(_ current: Version, _ key: KeyText, by basis: Basis) -> Version {
+      last += 1
+      let version = Version(
+        number: last, epoch: current.epoch, digest: basis.digest, ordinal: basis.ordinal ?? current.ordinal)
       set(version, key)
       return version
     }
@@ -83,27 +106,44 @@ final class KeyVersions: Sendable {
     }
   }
 
-  /// Returns whether pictures made from the original with this digest, by work that began at `version`, may be stored:
-  /// the key has not changed since, or its current original has this digest.
-  func admits(_ digest: Digest, of key: String, begunAt version: UInt64) -> Bool {
+  /// Returns the next place in the order of downloads and requests. Called before a download asks the server: of two
+  /// downloads, the later one has the newer original.
+  func takeOrdinal() -> UInt64 {
     state.withLock { state in
-      let current = state.current(KeyText(key))
-      return current.number == version || current.digest == digest
+      state.lastOrdinal += 1
+      return state.lastOrdinal
     }
   }
 
-  /// Records that the original with this digest, or a picture made from it, is stored. Returns the version for
-  /// pictures made from it: a new version if the key had another original; nil if the key has changed since `version`.
-  /// Call it once the storage no longer returns the previous pictures, so that work that begins with the new version
-  /// finds none of them.
-  func settle(_ digest: Digest, of key: String, begunAt version: UInt64) -> UInt64? {
+  /// Returns whether pictures based on an original may be stored by work that began at `version`: the original is the
+  /// current one, or replaces it. A downloaded original replaces the one of an earlier download. A stored one counts
+  /// only while the key has not changed.
+  func admits(_ basis: Basis, of key: String, begunAt version: UInt64) -> Bool {
+    state.withLock { KeyVersions.admits(basis, version, $0.current(KeyText(key))) }
+  }
+
+  private static func admits(_ basis: Basis, _ version: UInt64, _ current: Version) -> Bool {
+    if current.digest == basis.digest { return true }
+    guard let ordinal = basis.ordinal else { return current.number == version }
+    return version >= current.epoch && ordinal > current.ordinal
+  }
+
+  /// Records that an original, or a picture made from it, is stored. Returns the version for pictures made from it: a
+  /// new version if it replaces another original, or an unknown one by a download; nil if it is not admitted. Call it
+  /// once the storage no longer returns the previous pictures, so that work that begins with the new version finds none
+  /// of them.
+  func settle(_ basis: Basis, of key: String, begunAt version: UInt64) -> UInt64? {
     let key = KeyText(key)
     return state.withLock { state in
       var current = state.current(key)
-      if current.digest == digest { return current.number }
-      guard current.number == version else { return nil }
-      if current.digest != nil { return state.renew(key, digest).number }
-      current.digest = digest
+      guard KeyVersions.admits(basis, version, current) else { return nil }
+      let isKnown = current.digest == basis.digest
+      // Other work under this version may have found an older original in the storage.
+      if !isKnown, current.digest != nil || basis.ordinal != nil {
+        return state.replace(current, key, by: basis).number
+      }
+      current.digest = basis.digest
+      current.ordinal = max(current.ordinal, basis.ordinal ?? 0)
       state.set(current, key)
       return current.number
     }

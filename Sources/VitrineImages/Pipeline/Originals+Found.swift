@@ -15,6 +15,9 @@ extension Originals {
     /// Set for a downloaded original, for all requests that share the download.
     var arrival: Arrival?
     var isNew: Bool { arrival != nil }
+    var basis: KeyVersions.Basis { KeyVersions.Basis(digest: digest, ordinal: arrival?.ordinal) }
+    /// The place of the server's answer in the order of downloads and requests; 0 if no server was asked for this.
+    var answered: UInt64 = 0
     /// The original is stale: it may be shown, and must be revalidated in the background.
     var isToBeRenewed = false
     /// The download under way, if the server is silent or has failed. It is canceled if no request waits for it.

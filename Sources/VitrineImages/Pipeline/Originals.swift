@@ -109,18 +109,27 @@ final class Originals: Sendable {
   private func answer(
     to request: PictureRequest, _ kept: Found?, _ download: Download, _ interest: Interest, besides useless: Set<Digest>
   ) async throws -> Found {
+    let begun = versions.takeOrdinal()
     do {
       while true {
         let isOwn = Locked(false)
-        var found = try await joined.value(for: download, interest: interest) { [self, kept] interest in
-          isOwn.withLock { $0 = true }
-          // The download to join may have ended just before.
-          if let found = try await arrived(download, request, besides: useless) { return found }
-          return try await fetched(request, kept, download, interest)
+        var found: Found
+        do {
+          found = try await joined.value(for: download, interest: interest) { [self, kept] interest in
+            isOwn.withLock { $0 = true }
+            return try await FailedLoad.noting(request) {
+              // The download to join may have ended just before.
+              if let found = try await arrived(download, request, besides: useless) { return found }
+              return try await fetched(request, kept, download, interest)
+            }
+          }
+        } catch let failure as FailedLoad {
+          if isOwn.withLock({ $0 }) || failure.concerns(request) { throw failure.error }
+          continue
         }
         if isOwn.withLock({ $0 }) { return found }
-        // The joined work may have found an original that arrived or was stored before this request.
-        if found.requestCount == 0, asksNetwork(request, nil) { continue }
+        // The original of the joined work may have arrived, or have been stored, before this request.
+        if found.answered < begun, asksNetwork(request, nil) { continue }
         // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
         if !found.isNew, useless.contains(found.digest) { continue }
@@ -152,6 +161,11 @@ final class Originals: Sendable {
     return kept
   }
 
+  /// Lets requests that begin with a new version of the key find a downloaded original until it is stored.
+  func note(_ arrival: Arrival, of key: String, version: UInt64) {
+    arrivals.note(arrival, of: Download(key: KeyText(key), version: version))
+  }
+
   /// Returns the stored original that may replace a response that is not a picture, or nil.
   func standIn(for request: PictureRequest, besides useless: Set<Digest>) async throws -> Found? {
     request.cachePolicy == .staleIfError ? try await keptOriginals.original(for: request, besides: useless) : nil
@@ -181,7 +195,8 @@ final class Originals: Sendable {
   ) async throws -> Found {
     let places = DownloadPlaces(loads: loads, bodies: bodies, interest)
     let conditions = request.cachePolicy == .reload ? [:] : kept?.record?.conditions ?? [:]
-    let load = LoadRequest(url: request.url, headers: request.headers)
+    let load = LoadRequest(request)
+    let ordinal = versions.takeOrdinal()
     let fetched = try await fetcher.fetch(
       load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places, watch: watches[download])
     let time = now()
@@ -189,13 +204,15 @@ final class Originals: Sendable {
       headers: fetched.headers, requestHeaders: request.headers, now: time, isShared: rules.isShared
     )
     .limited(to: rules.maximumAgeMilliseconds)
+    let answered = versions.takeOrdinal()
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
-      let arrival = Arrival(.array(body), record, places.body)
+      let arrival = Arrival(.array(body), record, places.body, ordinal: ordinal)
       arrivals.note(arrival, of: download)
       var found = Found(arrival)
       found.requestCount = fetched.requestCount
       found.receivedByteCount = fetched.receivedByteCount
+      found.answered = answered
       return found
     }
     // The stored original is still valid, and only its record changes.
@@ -209,15 +226,16 @@ final class Originals: Sendable {
     kept.isToBeRenewed = false
     kept.requestCount = fetched.requestCount
     kept.receivedByteCount = fetched.receivedByteCount
+    kept.answered = answered
     // The record beside a styled picture is updated by the request that shows it.
     if kept.bytes == nil {
       keptOriginals.note(refreshed, ofUnkept: kept.digest, for: request.key)
       return kept
     }
-    let (digest, metadata) = (kept.digest, refreshed.metadata)
+    let (basis, metadata) = (kept.basis, refreshed.metadata)
     try await writes.run(request.key, interest) {
       // The metadata does not apply to a picture that an app saved under the key in the meantime.
-      guard versions.admits(digest, of: request.key, begunAt: download.version) else { return }
+      guard versions.admits(basis, of: request.key, begunAt: download.version) else { return }
       try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
     }
     return kept

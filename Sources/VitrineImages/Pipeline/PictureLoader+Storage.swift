@@ -5,7 +5,7 @@ extension PictureLoader {
   /// pictures made from the original must not be stored. Call it only inside `writes`, with the claim on the key.
   func keepOriginal(_ order: PictureOrder, madeByteCount: Int) async throws -> UInt64? {
     let original = order.original
-    guard versions.admits(original.digest, of: order.key, begunAt: order.version) else { return nil }
+    guard versions.admits(original.basis, of: order.key, begunAt: order.version) else { return nil }
     if let arrival = original.arrival {
       let keeping = configuration.keeps
       let keeps = keeping.keepsOriginal(
@@ -21,7 +21,16 @@ extension PictureLoader {
         arrival.keeping.withLock { $0 = .noted }
       }
     }
-    return versions.settle(original.digest, of: order.key, begunAt: order.version)
+    return settle(original, of: order.key, begunAt: order.version)
+  }
+
+  /// Records that an original is current. Returns the version of pictures made from it; nil if a newer one is current.
+  func settle(_ original: Originals.Found, of key: String, begunAt version: UInt64) -> UInt64? {
+    let settled = versions.settle(original.basis, of: key, begunAt: version)
+    if let settled, settled != version, let arrival = original.arrival {
+      originals.note(arrival, of: key, version: settled)
+    }
+    return settled
   }
 
   private func hasKept(_ order: PictureOrder) async throws -> Bool {
@@ -65,7 +74,7 @@ extension PictureLoader {
     let picture = StyledPicture(request.style, .pixels(bitmap), metadata: record.metadata)
     // Without room for the pixels, the encoded picture stays.
     let stored = try await writes.run(request.key, interest) { () -> [StoredStyled]? in
-      guard versions.admits(original, of: request.key, begunAt: version) else { return nil }
+      guard versions.admits(.init(digest: original), of: request.key, begunAt: version) else { return nil }
       return try await configuration.storage.trying {
         try await $0.saveStyled([picture], madeFrom: original, for: request.key)
       }
@@ -80,7 +89,7 @@ extension PictureLoader {
   ) async throws {
     guard let original = record.original else { return }
     try await writes.run(request.key, interest) {
-      guard versions.admits(original, of: request.key, begunAt: version) else { return }
+      guard versions.admits(.init(digest: original), of: request.key, begunAt: version) else { return }
       try await configuration.storage.trying {
         try await $0.setMetadata(record.metadata, of: request.style, madeFrom: original, for: request.key)
       }
@@ -96,7 +105,7 @@ extension PictureLoader {
         defer { keeping = .noted }
         return keeping == .unknownToStorage
       }
-      guard isFirst, versions.admits(order.original.digest, of: order.key, begunAt: order.version) else { return }
+      guard isFirst, versions.admits(order.original.basis, of: order.key, begunAt: order.version) else { return }
       try await configuration.storage.trying { try await $0.remove([order.key]) }
       versions.advance(order.key)
     }

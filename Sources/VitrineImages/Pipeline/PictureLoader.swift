@@ -20,6 +20,8 @@ final class PictureLoader: Sendable {
     var original: Digest?
     /// Whether the server of the original forbids to store it.
     var isNoStore = false
+    /// The place of the server's answer in the order of downloads and requests; 0 if no server was asked for this.
+    var answered: UInt64 = 0
   }
 
   struct Job: Hashable, Sendable {
@@ -74,14 +76,23 @@ final class PictureLoader: Sendable {
   func load(_ request: PictureRequest, interest: Interest) async throws -> Loaded {
     let version = versions.begin(request.key)
     defer { versions.end(request.key) }
+    let begun = versions.takeOrdinal()
     let job = Job(key: KeyText(request.key), style: request.style, policy: request.cachePolicy, version: version)
     while true {
       let isOwn = Locked(false)
-      var loaded = try await joined.value(for: job, interest: interest) { [self] interest in
-        isOwn.withLock { $0 = true }
-        return try await make(request, version, interest)
+      var loaded: Loaded
+      do {
+        loaded = try await joined.value(for: job, interest: interest) { [self] interest in
+          isOwn.withLock { $0 = true }
+          return try await FailedLoad.noting(request) { try await make(request, version, interest) }
+        }
+      } catch let failure as FailedLoad {
+        if isOwn.withLock({ $0 }) || failure.concerns(request) { throw failure.error }
+        continue
       }
       if isOwn.withLock({ $0 }) { return loaded }
+      // The answer of the joined work may have come before this request.
+      if !request.mayShowKept, loaded.answered < begun { continue }
       // The headers of the joined request selected another picture, so this request does its own work.
       if request.cachePolicy != .cacheOnly, !ResponseRecord.mayShare(loaded.vary, request.headers) { continue }
       (loaded.response.requestCount, loaded.response.receivedByteCount) = (0, 0)
@@ -136,9 +147,10 @@ final class PictureLoader: Sendable {
     if original.isNew ? original.requestCount == 0 : request.cachePolicy != .reload,
       var kept = try await styled(request, version, interest, of: original)
     {
-      if original.isNew { kept.version = versions.settle(original.digest, of: request.key, begunAt: version) }
+      if original.isNew { kept.version = settle(original, of: request.key, begunAt: version) }
       kept.response.requestCount = original.requestCount
       kept.response.receivedByteCount = original.receivedByteCount
+      kept.answered = original.answered
       return kept
     }
     // The stored styled picture cannot be shown, or only another style of the original is stored.

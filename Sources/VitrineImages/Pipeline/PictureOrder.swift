@@ -66,6 +66,7 @@ extension PictureLoader {
       freshUntil: order.original.record?.freshUntil, version: drawn.version)
     loaded.vary = order.original.record?.vary ?? [:]
     (loaded.original, loaded.isNoStore) = (order.original.digest, order.isNoStore)
+    loaded.answered = order.original.answered
     loaded.response.requestCount = order.original.requestCount
     loaded.response.receivedByteCount = order.original.receivedByteCount
     loaded.response.decodeCount = count
@@ -78,7 +79,7 @@ extension PictureLoader {
       key: KeyText(order.key), family: family, original: order.original.digest, version: order.version,
       isNoStore: order.isNoStore)
     let isOwn = Locked(false)
-    let drawn = try await drawings.value(for: drawing, interest: order.interest) { [self] interest in
+    let drawn = try await joinedDrawing(drawing, order, isOwn) { [self] interest in
       isOwn.withLock { $0 = true }
       var order = PictureOrder(
         request: order.request, family: family, original: order.original, bytes: order.bytes, version: order.version,
@@ -93,6 +94,22 @@ extension PictureLoader {
     return (drawn, isOwn.withLock { $0 } ? drawn.decodeCount : 0)
   }
 
+  /// Joins the drawing, or begins it. If a request that may not use the network began it, and found the stored original
+  /// damaged, this request downloads the original.
+  private func joinedDrawing(
+    _ drawing: Drawing, _ order: PictureOrder, _ isOwn: Locked<Bool>,
+    _ body: @escaping @Sendable (Interest) async throws -> Drawn
+  ) async throws -> Drawn {
+    do {
+      return try await drawings.value(for: drawing, interest: order.interest, body)
+    } catch let error as ImageError
+      where !isOwn.withLock({ $0 }) && !order.original.isNew && error.isDamage
+      && order.request.cachePolicy != .cacheOnly
+    {
+      throw UnusableOriginal(digest: order.original.digest)
+    }
+  }
+
   private func decoded(_ order: PictureOrder) async throws -> (picture: Decodes.Picture, count: Int) {
     let (original, request) = (order.original, order.request)
     do {
@@ -102,13 +119,13 @@ extension PictureLoader {
       if original.isNew {
         // The failure is remembered, so the next requests do not download these bytes again.
         if error.condemnsPicture {
-          fetcher.remember(LoadRequest(url: request.url, headers: request.headers), "\(error)")
+          fetcher.remember(LoadRequest(request), "\(error)")
         }
         throw error
       }
       guard error.isDamage else { throw error }
       try await writes.run(order.key, order.interest) {
-        guard versions.admits(original.digest, of: order.key, begunAt: order.version) else { return }
+        guard versions.admits(original.basis, of: order.key, begunAt: order.version) else { return }
         try await configuration.storage.trying { try await $0.remove([order.key]) }
       }
       throw request.cachePolicy == .cacheOnly ? error : UnusableOriginal(digest: original.digest)
@@ -128,7 +145,7 @@ extension PictureLoader {
         try await forgetOlder(order)
         return ([style: bitmap], nil)
       }
-      return ([style: bitmap], versions.settle(order.original.digest, of: order.key, begunAt: order.version))
+      return ([style: bitmap], settle(order.original, of: order.key, begunAt: order.version))
     }
     let isSingle = order.family.count == 1 && order.request.style.size != nil
     if isSingle, configuration.styledForm == .pixels, configuration.keeps.keepsStyled {

@@ -4,8 +4,12 @@ import Vitrine
 @testable import VitrineImages
 
 @Suite struct KeyVersionsTests {
-  let one = Digest(high: 1, low: 1)
-  let two = Digest(high: 2, low: 2)
+  let one = KeyVersions.Basis(digest: Digest(high: 1, low: 1))
+  let two = KeyVersions.Basis(digest: Digest(high: 2, low: 2))
+
+  private func downloaded(_ basis: KeyVersions.Basis, _ versions: KeyVersions) -> KeyVersions.Basis {
+    KeyVersions.Basis(digest: basis.digest, ordinal: versions.takeOrdinal())
+  }
 
   @Test func sameOriginalKeepsTheVersion() throws {
     let versions = KeyVersions()
@@ -26,15 +30,41 @@ import Vitrine
     #expect(!versions.admits(one, of: "a", begunAt: begun) && versions.settle(one, of: "a", begunAt: begun) == nil)
   }
 
+  /// Work under the version before may have found an older original in the storage.
+  @Test func downloadOfAKeyNotKnownBeforeStartsAVersion() throws {
+    let versions = KeyVersions()
+    let begun = versions.current(of: "a")
+    let arrived = downloaded(two, versions)
+    let next = try #require(versions.settle(arrived, of: "a", begunAt: begun))
+    #expect(next != begun && versions.settle(arrived, of: "a", begunAt: begun) == next)
+    #expect(!versions.admits(one, of: "a", begunAt: begun) && versions.settle(one, of: "a", begunAt: begun) == nil)
+    #expect(versions.current(of: "a") == next)
+  }
+
+  @Test func laterDownloadReplacesAnEarlierOneAndNotTheReverse() throws {
+    for isEarlierFirst in [true, false] {
+      let versions = KeyVersions()
+      let begun = versions.current(of: "a")
+      let (earlier, later) = (downloaded(one, versions), downloaded(two, versions))
+      if isEarlierFirst { #expect(versions.settle(earlier, of: "a", begunAt: begun) != nil) }
+      let next = try #require(versions.settle(later, of: "a", begunAt: begun))
+      #expect(versions.settle(earlier, of: "a", begunAt: begun) == nil && versions.current(of: "a") == next)
+      // A change by the app counts more than each download that began before it.
+      versions.advance("a")
+      #expect(versions.settle(downloaded(one, versions), of: "a", begunAt: begun) == nil)
+      #expect(versions.settle(downloaded(one, versions), of: "a", begunAt: versions.current(of: "a")) != nil)
+    }
+  }
+
   @Test func storedPictureIsConfirmedOnlyByItsOwnOriginal() {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
     #expect(versions.confirm(nil, of: "a", begunAt: begun) == begun)
-    #expect(versions.confirm(one, of: "a", begunAt: begun) == begun)
-    #expect(versions.confirm(two, of: "a", begunAt: begun) == nil && versions.current(of: "a") == begun)
-    versions.advance("a", to: two)
-    #expect(versions.confirm(two, of: "a", begunAt: begun) == nil)
-    #expect(versions.confirm(two, of: "a", begunAt: versions.current(of: "a")) != nil)
+    #expect(versions.confirm(one.digest, of: "a", begunAt: begun) == begun)
+    #expect(versions.confirm(two.digest, of: "a", begunAt: begun) == nil && versions.current(of: "a") == begun)
+    versions.advance("a", to: two.digest)
+    #expect(versions.confirm(two.digest, of: "a", begunAt: begun) == nil)
+    #expect(versions.confirm(two.digest, of: "a", begunAt: versions.current(of: "a")) != nil)
   }
 
   @Test func advancedKeyAdmitsNoEarlierWork() {

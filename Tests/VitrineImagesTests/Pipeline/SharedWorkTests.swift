@@ -64,6 +64,22 @@ import Vitrine
     try bench.end()
   }
 
+  /// The first URL of the key has a signature that has expired.
+  @Test(arguments: [true, false]) func failureOfAnotherURLIsNoAnswer(_ isSameStyle: Bool) async throws {
+    let bench = try PipelineBench(GatedLoader(["valid": PipelineBench.jpeg], isOpen: false))
+    let pipeline = bench.pipeline()
+    let first = Task { try await pipeline.image(for: PictureRequest("expired", key: "a", style: styles[0])) }
+    try await until { bench.loader.loads.count == 1 }
+    let style = styles[isSameStyle ? 0 : 1]
+    let second = Task { try await pipeline.image(for: PictureRequest("valid", key: "a", style: style)) }
+    let joined = { isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount }
+    try await until { joined() == 2 }
+    bench.loader.open()
+    await #expect(throws: LoadError.status(404)) { try await first.value }
+    #expect(try await second.value.origin == .network)
+    try bench.end()
+  }
+
   @Test func concurrentPoliciesAllEndWithTheNewPicture() async throws {
     for round in 0..<4 {
       let bench = try PipelineBench(GatedLoader(["a": PipelineBench.jpeg]))
