@@ -12,6 +12,8 @@ final class Arrival: Sendable {
   /// The digest of ``bytes``.
   let digest: Digest
   let record: ResponseRecord
+  /// The request that downloaded it; nil in tests.
+  let load: LoadRequest?
   /// Its place in the order of downloads.
   let ordinal: UInt64
   /// The state of the original in the storage. Changes only inside ``KeyedWrites`` of its key.
@@ -19,8 +21,12 @@ final class Arrival: Sendable {
   /// A place in ``Originals/bodies``.
   private let place: LimitedQueue.Place?
 
-  init(_ bytes: StoredBytes, _ record: ResponseRecord, _ place: LimitedQueue.Place?, ordinal: UInt64 = 0) {
+  init(
+    _ bytes: StoredBytes, _ record: ResponseRecord, _ place: LimitedQueue.Place?, load: LoadRequest? = nil,
+    ordinal: UInt64 = 0
+  ) {
     self.bytes = bytes
+    self.load = load
     self.ordinal = ordinal
     digest = bytes.digest
     self.record = record
@@ -42,10 +48,12 @@ final class Arrivals<Download: Hashable & Sendable>: Sendable {
 
   private let arrivals = Locked<[Download: Weak]>([:])
 
+  /// Notes an arrival, unless a later one is held.
   func note(_ arrival: Arrival, of download: Download) {
     arrivals.withLock { arrivals in
       // Removes the entries of released arrivals, so the table stays as small as the number of live ones.
       arrivals = arrivals.filter { $0.value.arrival != nil }
+      if let held = arrivals[download]?.arrival, held.ordinal > arrival.ordinal { return }
       arrivals[download] = Weak(arrival: arrival)
     }
   }

@@ -1,8 +1,11 @@
-/// A failure of shared work, with the load that failed. A key may have several URLs and headers, such as those of
-/// signatures that expire, so it is not the failure of each request that has joined.
+import Foundation
+
+/// A failure of shared work, with the load that failed. Requests of one key may have different URLs and headers, such
+/// as signed URLs that expire. So the failure of one load is not the failure of every request that joined the work.
 struct FailedLoad: Error {
   let load: LoadRequest
-  let error: LoadError
+  /// A `LoadError`, or an `ImageError` of an answer that is no picture.
+  let error: any Error
 
   /// Runs work for a request, and adds its load to a failure.
   static func noting<Value>(_ request: PictureRequest, _ work: () async throws -> Value) async throws -> Value {
@@ -10,15 +13,23 @@ struct FailedLoad: Error {
       return try await work()
     } catch let error as LoadError {
       throw FailedLoad(load: LoadRequest(request), error: error)
+    } catch let error as ImageError where error.condemnsPicture {
+      throw FailedLoad(load: LoadRequest(request), error: error)
     }
   }
 
-  /// Whether the failure is also that of a request that has joined the work. A request that must ask the network does
-  /// not share a failure that was only remembered.
+  /// Whether a request that joined the work shares the failure. An overloaded or unreachable server fails for all of
+  /// its URLs. A request that must ask the network does not share a remembered failure.
   func concerns(_ request: PictureRequest) -> Bool {
-    if load != LoadRequest(request) { return false }
-    if case .failedBefore = error { return request.mayShowKept }
-    return true
+    let isSame = load == LoadRequest(request)
+    guard let error = error as? LoadError else { return isSame }
+    if case .failedBefore = error { return isSame && request.mayShowKept }
+    return isSame || error.isTransient && isOfOneServer(load.url, request.url)
+  }
+
+  private func isOfOneServer(_ one: String, _ other: String) -> Bool {
+    guard let one = URL(string: one), let other = URL(string: other), let host = one.host() else { return false }
+    return host == other.host() && one.scheme == other.scheme && one.port == other.port
   }
 }
 

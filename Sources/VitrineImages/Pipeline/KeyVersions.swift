@@ -8,8 +8,8 @@ import Vitrine
 final class KeyVersions: Sendable {
   private struct Version {
     let number: UInt64
-    /// The number of the version that an app's change began, or the first number of a key. Work that began under an
-    /// older version does not know of that change.
+    /// The number of the version that the latest change by the app began, or the first number of a key. Work that began
+    /// under a version with a smaller number started before that change.
     let epoch: UInt64
     /// The digest of the original, once it is known.
     var digest: Digest?
@@ -49,11 +49,10 @@ final class KeyVersions: Sendable {
       return version
     }
 
-    /// Begins a version within the epoch, for another original.
-    mutating func replace(_ current: Version, _ key: KeyText, by basis: Basis) -> Version {
+    /// Begins a version within the epoch, for another original, or for none.
+    mutating func replace(_ current: Version, _ key: KeyText, by digest: Digest?, ordinal: UInt64) -> Version {
       last += 1
-      let version = Version(
-        number: last, epoch: current.epoch, digest: basis.digest, ordinal: basis.ordinal ?? current.ordinal)
+      let version = Version(number: last, epoch: current.epoch, digest: digest, ordinal: ordinal)
       set(version, key)
       return version
     }
@@ -106,6 +105,16 @@ final class KeyVersions: Sendable {
     }
   }
 
+  /// Begins a version without an original, after a download whose original must not be stored. The storage has no
+  /// original of the key. Work that began earlier is admitted only with the original of a later download.
+  func forget(_ basis: Basis, of key: String) {
+    let key = KeyText(key)
+    state.withLock { state in
+      let current = state.current(key)
+      _ = state.replace(current, key, by: nil, ordinal: max(current.ordinal, basis.ordinal ?? 0))
+    }
+  }
+
   /// Returns the next place in the order of downloads and requests. Called before a download asks the server: of two
   /// downloads, the later one has the newer original.
   func takeOrdinal() -> UInt64 {
@@ -140,7 +149,7 @@ final class KeyVersions: Sendable {
       let isKnown = current.digest == basis.digest
       // Other work under this version may have found an older original in the storage.
       if !isKnown, current.digest != nil || basis.ordinal != nil {
-        return state.replace(current, key, by: basis).number
+        return state.replace(current, key, by: basis.digest, ordinal: basis.ordinal ?? current.ordinal).number
       }
       current.digest = basis.digest
       current.ordinal = max(current.ordinal, basis.ordinal ?? 0)

@@ -55,10 +55,11 @@ final class Originals: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the key. A download that began under another version is not joined.
+  ///   - begun: The place of the request in the order of downloads and requests.
   ///   - useless: Digests of originals that proved unusable and count as not stored.
   /// - Throws: ``LoadError``, `CancellationError`, and errors of the loader. An error of the storage counts as a miss.
   func original(
-    for request: PictureRequest, version: UInt64, _ interest: Interest, besides useless: Set<Digest> = []
+    for request: PictureRequest, version: UInt64, begun: UInt64, _ interest: Interest, besides useless: Set<Digest> = []
   ) async throws -> Found {
     var kept = try await keptOriginals.original(for: request, besides: useless)
     if let record = kept?.record, request.cachePolicy == .use {
@@ -68,7 +69,7 @@ final class Originals: Sendable {
     if request.cachePolicy == .cacheOnly { throw LoadError.notCached }
     let download = Download(key: KeyText(request.key), version: version)
     guard let kept, mayShow(kept.record, request, after: .timedOut) else {
-      return try await answer(to: request, kept, download, interest, besides: useless)
+      return try await answer(to: request, begun: begun, kept, download, interest, besides: useless)
     }
     let first = FirstResult<Found?>()
     // Preheating waits for its places, and shows nothing. A request may join it at any time.
@@ -79,7 +80,7 @@ final class Originals: Sendable {
     let watch = watches[download]
     let answer = Task { [self] in
       do {
-        let found = try await self.answer(to: request, kept, download, interest, besides: useless)
+        let found = try await self.answer(to: request, begun: begun, kept, download, interest, besides: useless)
         first.set(.success(found))
         return withExtendedLifetime(watch) { found }
       } catch {
@@ -107,9 +108,9 @@ final class Originals: Sendable {
 
   /// Returns the answer of the network, or the stored original if it may be shown after an error.
   private func answer(
-    to request: PictureRequest, _ kept: Found?, _ download: Download, _ interest: Interest, besides useless: Set<Digest>
+    to request: PictureRequest, begun: UInt64, _ kept: Found?, _ download: Download, _ interest: Interest,
+    besides useless: Set<Digest>
   ) async throws -> Found {
-    let begun = versions.takeOrdinal()
     do {
       while true {
         let isOwn = Locked(false)
@@ -132,7 +133,8 @@ final class Originals: Sendable {
         if found.answered < begun, asksNetwork(request, nil) { continue }
         // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
-        if !found.isNew, useless.contains(found.digest) { continue }
+        // The answer to another URL of the key is not a picture.
+        if useless.contains(found.digest), found.arrival?.load != LoadRequest(request) { continue }
         (found.requestCount, found.receivedByteCount) = (0, 0)
         return found
       }
@@ -150,7 +152,7 @@ final class Originals: Sendable {
     _ download: Download, _ request: PictureRequest, besides useless: Set<Digest>
   ) async throws -> Found? {
     if asksNetwork(request, nil) { return nil }
-    if let arrival = arrivals[download], arrival.record.answers(request.headers),
+    if let arrival = arrivals[download], !useless.contains(arrival.digest), arrival.record.answers(request.headers),
       !asksNetwork(request, arrival.record)
     {
       return Found(arrival)
@@ -207,7 +209,7 @@ final class Originals: Sendable {
     let answered = versions.takeOrdinal()
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
-      let arrival = Arrival(.array(body), record, places.body, ordinal: ordinal)
+      let arrival = Arrival(.array(body), record, places.body, load: load, ordinal: ordinal)
       arrivals.note(arrival, of: download)
       var found = Found(arrival)
       found.requestCount = fetched.requestCount

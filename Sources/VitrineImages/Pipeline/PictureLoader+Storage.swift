@@ -107,7 +107,7 @@ extension PictureLoader {
       }
       guard isFirst, versions.admits(order.original.basis, of: order.key, begunAt: order.version) else { return }
       try await configuration.storage.trying { try await $0.remove([order.key]) }
-      versions.advance(order.key)
+      versions.forget(order.original.basis, of: order.key)
     }
   }
 
@@ -121,7 +121,13 @@ extension PictureLoader {
     let digest = bytes.withUnsafeBytes { Digest(of: $0) }
     let metadata = placeholder.map { ResponseRecord(placeholder: $0).metadata } ?? []
     try await writes.run(key, Interest(.normal)) {
-      try await storage.saveOriginal(bytes, metadata: metadata, for: key)
+      do {
+        try await storage.saveOriginal(bytes, metadata: metadata, for: key)
+      } catch {
+        // The storage may have written it, or have lost the previous one.
+        versions.advance(key)
+        throw error
+      }
       versions.advance(key, to: digest)
     }
   }

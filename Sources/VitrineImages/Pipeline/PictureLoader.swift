@@ -73,10 +73,12 @@ final class PictureLoader: Sendable {
     decodes = Decodes(configuration.decoder, work, threads)
   }
 
-  func load(_ request: PictureRequest, interest: Interest) async throws -> Loaded {
+  /// `begun`: the place of the request in the order of downloads and requests, by default the next one. A request that
+  /// must ask the network shares only answers with a later place.
+  func load(_ request: PictureRequest, begun: UInt64? = nil, interest: Interest) async throws -> Loaded {
     let version = versions.begin(request.key)
     defer { versions.end(request.key) }
-    let begun = versions.takeOrdinal()
+    let begun = begun ?? versions.takeOrdinal()
     let job = Job(key: KeyText(request.key), style: request.style, policy: request.cachePolicy, version: version)
     while true {
       let isOwn = Locked(false)
@@ -84,15 +86,18 @@ final class PictureLoader: Sendable {
       do {
         loaded = try await joined.value(for: job, interest: interest) { [self] interest in
           isOwn.withLock { $0 = true }
-          return try await FailedLoad.noting(request) { try await make(request, version, interest) }
+          return try await FailedLoad.noting(request) { try await make(request, version, begun: begun, interest) }
         }
       } catch let failure as FailedLoad {
         if isOwn.withLock({ $0 }) || failure.concerns(request) { throw failure.error }
         continue
       }
       if isOwn.withLock({ $0 }) { return loaded }
-      // The answer of the joined work may have come before this request.
-      if !request.mayShowKept, loaded.answered < begun { continue }
+      // The server's answer to the joined work may be older than this request. 0 means that no server was asked: the
+      // original may not be revalidated yet. Only a reload asks in that case.
+      if !request.mayShowKept, loaded.answered < begun, loaded.answered > 0 || request.cachePolicy == .reload {
+        continue
+      }
       // The headers of the joined request selected another picture, so this request does its own work.
       if request.cachePolicy != .cacheOnly, !ResponseRecord.mayShare(loaded.vary, request.headers) { continue }
       (loaded.response.requestCount, loaded.response.receivedByteCount) = (0, 0)
@@ -120,20 +125,23 @@ final class PictureLoader: Sendable {
     return try await styled(request, version, Interest(request.priority), mayDecode: false)
   }
 
-  private func make(_ request: PictureRequest, _ version: UInt64, _ interest: Interest) async throws -> Loaded {
+  private func make(
+    _ request: PictureRequest, _ version: UInt64, begun: UInt64, _ interest: Interest
+  ) async throws -> Loaded {
     let family = configuration.families.first { $0.contains(request.style) } ?? [request.style]
     decodes.want(family, of: request.key)
     defer { decodes.wantNoMore(family, of: request.key) }
     if request.mayShowKept, let kept = try await styled(request, version, interest) { return kept }
     var useless: Set<Digest> = []
     while true {
-      let original = try await originals.original(for: request, version: version, interest, besides: useless)
+      let original = try await originals.original(
+        for: request, version: version, begun: begun, interest, besides: useless)
       if original.isToBeRenewed { renew(request, original.answer, min(interest.priority, .low)) }
       do {
         return try await picture(request, family, of: original, besides: useless, version, interest)
       } catch let error as UnusableOriginal {
-        // The stored original is not a picture. A request that may use the network downloads it, even if the removal
-        // failed.
+        // The stored original, or the answer to another URL of the key, is not a picture. A request that may use the
+        // network downloads it, even if the removal failed.
         useless.insert(error.digest)
       }
     }
@@ -161,21 +169,24 @@ final class PictureLoader: Sendable {
           request: request, family: family, original: original, bytes: bytes, version: version, interest: interest))
     } catch let error as ImageError where original.isNew && error.condemnsPicture {
       // The answer is not a picture, such as a login page of the network.
+      if original.requestCount == 0, original.arrival?.load != LoadRequest(request) {
+        throw UnusableOriginal(digest: original.digest)
+      }
       guard var kept = try await originals.standIn(for: request, besides: useless) else { throw error }
       (kept.requestCount, kept.receivedByteCount) = (original.requestCount, original.receivedByteCount)
       return try await picture(request, family, of: kept, besides: useless, version, interest)
     }
   }
 
-  /// Revalidates in the background, for later requests. Joins the download of `answer`, which keeps it under way until
-  /// then.
+  /// Revalidates in the background, for later requests. Shares work whose answer has come. Joins the download of
+  /// `answer`, which keeps it under way until then.
   private func renew(
     _ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?, _ priority: PictureRequest.Priority
   ) {
     var request = request
     request.cachePolicy = .revalidate
     renewals.begin { [self, request] in
-      _ = try? await load(request, interest: Interest(priority))
+      _ = try? await load(request, begun: 0, interest: Interest(priority))
       answer?.cancel()
     }
   }

@@ -38,15 +38,17 @@ struct Drawn: Sendable {
   let decodeCount: Int
 }
 
-/// A stored original that could not be decoded, or, without a stored original, a stored styled picture that could not
-/// be shown.
+/// The error for an original that cannot be used. The request then looks for another one. Either the stored original
+/// cannot be decoded, or another URL of the key answered with bytes that are no picture, or no original is stored and
+/// the stored styled pictures cannot be shown.
 struct UnusableOriginal: Error {
   let digest: Digest
 }
 
 extension PictureLoader {
   func make(_ order: PictureOrder) async throws -> Loaded {
-    // An original that waits for its decoding for preheating takes no place from a request.
+    // The original holds a place in ``Originals/bodies``. If only preheating still wants the original, the place
+    // becomes a preheating place, so requests do not wait for it.
     order.original.arrival?.follow(order.interest)
     let style = order.request.style
     // A whole family is drawn only if the storage can keep it.
@@ -119,7 +121,7 @@ extension PictureLoader {
       if original.isNew {
         // The failure is remembered, so the next requests do not download these bytes again.
         if error.condemnsPicture {
-          fetcher.remember(LoadRequest(request), "\(error)")
+          fetcher.remember(original.arrival?.load ?? LoadRequest(request), "\(error)")
         }
         throw error
       }

@@ -94,6 +94,11 @@ import Vitrine
     var held: Arrival? = Arrival(.array([1, 2, 3]), record, try await bodies.place(Interest(.normal)))
     try arrivals.note(#require(held), of: "a")
     #expect(arrivals["a"] === held && held != nil && arrivals["b"] == nil && bodies.runningCount == 1)
+    // A later arrival stays in place of an earlier one.
+    let later = Arrival(.array([4]), record, nil, ordinal: 2)
+    arrivals.note(later, of: "b")
+    arrivals.note(Arrival(.array([5]), record, nil, ordinal: 1), of: "b")
+    #expect(arrivals["b"] === later)
     held = nil
     // The place of its body is freed as well.
     #expect(arrivals["a"] == nil && bodies.runningCount == 0)

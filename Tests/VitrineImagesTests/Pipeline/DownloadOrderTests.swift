@@ -4,7 +4,7 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// Originals of one key whose works overlap: the one that was downloaded last counts, in the storage and in memory.
+/// Overlapping work on one key: the storage and the memory keep the original of the last download.
 @Suite struct DownloadOrderTests {
   private let jpeg = PipelineBench.jpeg
   private let other = PipelineBench.other
@@ -90,6 +90,59 @@ import Vitrine
     decoder.open()
     await #expect(throws: ImageError.self) { try await first.value }
     #expect(try await second.value.origin == .network)
+    try bench.end()
+  }
+
+  /// The later download begins while an original that must not be stored is being decoded.
+  @Test func laterDownloadIsStoredAfterOneThatMustNotBe() async throws {
+    let decoder = GatedDecoder(holding: other)
+    let bench = try PipelineBench(GatedLoader(["a": jpeg]))
+    let pipeline = pipeline(bench, decoder)
+    _ = try await pipeline.image(for: request())
+    bench.loader.set("a", other)
+    bench.loader.set(headers: ["Cache-Control": "no-store"])
+    let first = Task { try await pipeline.image(for: request(.reload)) }
+    try await until { decoder.waitingCount == 1 }
+    bench.loader.set("a", jpeg)
+    bench.loader.set(headers: [:])
+    bench.loader.close()
+    let second = Task { try await pipeline.image(for: request(.reload, otherStyle)) }
+    try await until { bench.loader.loads.count == 3 }
+    decoder.open()
+    _ = try await first.value
+    #expect(bench.store.bytes("a") == nil)
+    bench.loader.open()
+    _ = try await second.value
+    #expect(bench.store.bytes("a") == jpeg)
+    try bench.end()
+  }
+
+  /// The server confirms the first variant after the second one has been stored in its place.
+  @Test func confirmationOfOneVariantLeavesTheOtherItsRecord() async throws {
+    let bench = try PipelineBench(GatedLoader(["a": jpeg, "b": other]))
+    func answer(_ tag: String) {
+      bench.loader.set(headers: ["ETag": tag, "Vary": "Accept", "Cache-Control": "max-age=0"])
+    }
+    let one = PictureRequest("a", style: style, headers: ["Accept": "image/jpeg"])
+    let two = PictureRequest("b", key: "a", style: otherStyle, headers: ["Accept": "image/webp"])
+    answer("\"1\"")
+    _ = try await bench.pipeline { $0.keeps = .both }.image(for: one)
+    answer("\"2\"")
+    bench.loader.close()
+    let pipeline = bench.pipeline { $0.keeps = .both }
+    let second = Task { try await pipeline.image(for: two) }
+    try await until { bench.loader.loads.count == 2 }
+    let first = Task { try await pipeline.image(for: one) }
+    try await until { pipeline.pictures.originals.joined.waiterCount == 2 }
+    bench.loader.open("b")
+    _ = try await second.value
+    try await until { bench.loader.loads.count == 3 }
+    answer("\"1\"")
+    bench.loader.open()
+    _ = try await first.value
+    #expect(bench.loader.loads.last?.headers["If-None-Match"] == "\"1\"" && bench.store.bytes("a") == other)
+    let record = bench.store.blob("a").flatMap { ResponseRecord(metadata: $0.metadata) }
+    #expect(record?.vary == ["accept": "image/webp"])
     try bench.end()
   }
 

@@ -49,11 +49,21 @@ import Vitrine
       if isEarlierFirst { #expect(versions.settle(earlier, of: "a", begunAt: begun) != nil) }
       let next = try #require(versions.settle(later, of: "a", begunAt: begun))
       #expect(versions.settle(earlier, of: "a", begunAt: begun) == nil && versions.current(of: "a") == next)
-      // A change by the app counts more than each download that began before it.
+      // A change by the app replaces the original of every download that began before it.
       versions.advance("a")
       #expect(versions.settle(downloaded(one, versions), of: "a", begunAt: begun) == nil)
       #expect(versions.settle(downloaded(one, versions), of: "a", begunAt: versions.current(of: "a")) != nil)
     }
+  }
+
+  @Test func forgottenOriginalAdmitsOnlyLaterDownloads() throws {
+    let versions = KeyVersions()
+    let begun = versions.current(of: "a")
+    let (earlier, forgotten, later) = (downloaded(one, versions), downloaded(two, versions), downloaded(one, versions))
+    versions.forget(forgotten, of: "a")
+    #expect(versions.settle(one, of: "a", begunAt: begun) == nil)
+    #expect(versions.settle(earlier, of: "a", begunAt: begun) == nil)
+    #expect(versions.settle(later, of: "a", begunAt: begun) != nil)
   }
 
   @Test func storedPictureIsConfirmedOnlyByItsOwnOriginal() {

@@ -65,7 +65,7 @@ import Vitrine
   }
 
   /// The first URL of the key has a signature that has expired.
-  @Test(arguments: [true, false]) func failureOfAnotherURLIsNoAnswer(_ isSameStyle: Bool) async throws {
+  @Test(arguments: [true, false]) func failureOfAnotherURLIsNotShared(_ isSameStyle: Bool) async throws {
     let bench = try PipelineBench(GatedLoader(["valid": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline()
     let first = Task { try await pipeline.image(for: PictureRequest("expired", key: "a", style: styles[0])) }
@@ -77,6 +77,47 @@ import Vitrine
     bench.loader.open()
     await #expect(throws: LoadError.status(404)) { try await first.value }
     #expect(try await second.value.origin == .network)
+    try bench.end()
+  }
+
+  /// A login page answers the first URL of the key.
+  @Test(arguments: [true, false]) func loginPageOfAnotherURLIsNotShared(_ isSameStyle: Bool) async throws {
+    let page = Array("<html>log in</html>".utf8)
+    let decoder = GatedDecoder(holding: page)
+    let bench = try PipelineBench(GatedLoader(["expired": page, "valid": PipelineBench.jpeg], isOpen: false))
+    let pipeline = bench.pipeline { $0.decoder = decoder }
+    let first = Task { try await pipeline.image(for: PictureRequest("expired", key: "a", style: styles[0])) }
+    try await until { bench.loader.loads.count == 1 }
+    let style = styles[isSameStyle ? 0 : 1]
+    let second = Task { try await pipeline.image(for: PictureRequest("valid", key: "a", style: style)) }
+    let joined = { isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount }
+    try await until { joined() == 2 }
+    bench.loader.open()
+    try await until { decoder.waitingCount > 0 }
+    decoder.open()
+    await #expect(throws: ImageError.self) { try await first.value }
+    #expect(try await second.value.origin == .network && bench.loader.loads.count == 2)
+    // Only the first URL is known as useless.
+    #expect(try await pipeline.image(for: PictureRequest("valid", style: styles[2])).origin == .network)
+    await #expect(throws: LoadError.self) { try await pipeline.image(for: PictureRequest("expired", style: style)) }
+    #expect(bench.loader.loads.count == 3)
+    try bench.end()
+  }
+
+  /// A server that cannot be reached fails all of its URLs at once.
+  @Test func signedURLsOfAnUnreachableServerFailTogether() async throws {
+    let loader = GatedLoader([:], isOpen: false, failure: .unreachable("no route"))
+    let bench = try PipelineBench(loader)
+    let pipeline = bench.pipeline { $0.attemptCount = 1 }
+    let tasks = (0..<20).map { number in
+      let request = PictureRequest("https://example.org/a?s=\(number)", key: "a", style: styles[number % 2])
+      return Task { try await pipeline.image(for: request) }
+    }
+    try await until { loader.loads.count == 1 && pipeline.pictures.originals.joined.waiterCount == 2 }
+    try await until { pipeline.pictures.joined.waiterCount == 20 }
+    loader.open()
+    for task in tasks { await #expect(throws: LoadError.unreachable("no route")) { try await task.value } }
+    #expect(loader.loads.count == 1)
     try bench.end()
   }
 

@@ -17,7 +17,13 @@ final class GatedLoader: ByteLoading {
 
   private let state: Locked<State>
 
-  init(_ bodies: [String: [UInt8]], isOpen: Bool = true) { state = Locked(State(bodies: bodies, isOpen: isOpen)) }
+  /// The error of a URL without a body.
+  private let failure: LoadError
+
+  init(_ bodies: [String: [UInt8]], isOpen: Bool = true, failure: LoadError = .status(404)) {
+    state = Locked(State(bodies: bodies, isOpen: isOpen))
+    self.failure = failure
+  }
 
   var loads: [LoadRequest] { state.withLock { $0.loads } }
   var mostRunning: Int { state.withLock { $0.mostRunning } }
@@ -45,7 +51,7 @@ final class GatedLoader: ByteLoading {
       try? await Task.sleep(nanoseconds: 300_000)
     }
     let (body, headers) = state.withLock { ($0.bodies[request.url], $0.headers) }
-    guard let body else { throw LoadError.status(404) }
+    guard let body else { throw failure }
     if let tag = headers["ETag"], request.headers["If-None-Match"] == tag {
       return try receiver.begin(LoadResponse(status: 304, headers: headers))
     }
