@@ -16,35 +16,11 @@ extension Date {
   }
 }
 
-extension Duration {
-  /// Milliseconds, rounded up, so that a positive duration does not become zero.
-  package var milliseconds: Int64 {
-    // The components of a longer duration do not fit into their types.
-    if self >= .milliseconds(Int64.max) { return .max }
-    if self <= .milliseconds(Int64.min) { return .min }
-    let (seconds, attoseconds) = components
-    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1000)
-    let part = (attoseconds + (attoseconds > 0 ? 999_999_999_999_999 : 0)) / 1_000_000_000_000_000
-    let (sum, exceeds) = whole.addingReportingOverflow(part)
-    return overflows || exceeds ? (seconds < 0 ? .min : .max) : sum
-  }
-}
-
-extension Int64 {
-  /// The moment a duration after this one, in milliseconds since 1970; at most the largest number.
-  package func milliseconds(after duration: Duration) -> Int64 {
-    let (sum, overflows) = addingReportingOverflow(duration.milliseconds)
-    return overflows ? (self < 0 ? .min : .max) : sum
-  }
-}
-
 extension EntryInfo {
   /// The time of the put.
   public var written: Date { Date(milliseconds: writtenMilliseconds) }
   /// The time at which the entry expires; nil if never, or if its expiry depends on its last use.
   public var expiration: Date? { expirationMilliseconds.map(Date.init(milliseconds:)) }
-  /// The time after its last use for which gets return the entry; nil for no such limit.
-  public var slidingExpiration: Duration? { slidingExpirationMilliseconds.map { .milliseconds($0) } }
   /// The time of the last use, with the accuracy of `lastUsedMilliseconds`; nil if the policy records no use.
   public var lastUsed: Date? { lastUsedMilliseconds.map(Date.init(milliseconds:)) }
 }
