@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "VitrineC", type: .dynamic, targets: ["VitrineC"]),
     .library(name: "VitrineSimulation", targets: ["VitrineSimulation"]),
     .library(name: "VitrineServer", targets: ["VitrineServer"]),
+    .library(name: "VitrineClient", targets: ["VitrineClient"]),
     .executable(name: "cachectl", targets: ["cachectl"]),
     .executable(name: "vitrine-decoder", targets: ["vitrine-decoder"]),
     // For the packages in Benchmarks/ and Fuzz/.
@@ -102,7 +103,9 @@ let package = Package(
     // For the event loops of the server.
     .systemLibrary(
       name: "CEvent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"]), .brew(["libevent"])]),
-    .target(name: "VitrineServer", dependencies: ["Vitrine", "CEvent"]),
+    .target(name: "VitrineServer", dependencies: ["Vitrine", "CEvent", "CVitrineSystem"]),
+    // Uses a server of this machine, and maps values that it passes.
+    .target(name: "VitrineClient", dependencies: ["Vitrine", "CVitrineSystem"], swiftSettings: engineSettings),
     .target(
       name: "VitrineSimulation", dependencies: ["Vitrine", "CZstd"],
       resources: [.embedInCode("Workloads/v1-torn.archive")]),
@@ -168,7 +171,10 @@ let package = Package(
       ]),
     .testTarget(
       name: "VitrineServerTests",
-      dependencies: ["Vitrine", "VitrineServer", "VitrineImages", "LocalServer", "FolderRemoval", "cachectl"]),
+      dependencies: [
+        "Vitrine", "VitrineServer", "VitrineClient", "CVitrineSystem", "VitrineImages", "LocalServer", "FolderRemoval",
+        "cachectl",
+      ]),
     .testTarget(name: "SimulationTests", dependencies: ["Vitrine", "VitrineSimulation"]),
     .testTarget(
       name: "VitrineCTests", dependencies: ["CVitrine", "Vitrine", "VitrineC"], exclude: ["Programs", "Symbols.txt"]),
@@ -179,10 +185,12 @@ let package = Package(
         "Vitrine", "VitrineFoundation", "VitrineDataCache", "VitrineDiskStorage", "VitrineJournaledCache",
         "VitrineURLCache",
       ]),
-    .testTarget(name: "DocumentationTests", dependencies: ["Vitrine", "VitrineImages", "VitrineSimulation"]),
+    .testTarget(
+      name: "DocumentationTests", dependencies: ["Vitrine", "VitrineClient", "VitrineImages", "VitrineSimulation"]),
     .executableTarget(
-      name: "store-process", dependencies: ["Vitrine", "VitrineSimulation", "CacheCtlKit"], path: "Tests/StoreProcess"),
-    .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "FolderRemoval", "store-process"]),
+      name: "store-process", dependencies: ["Vitrine", "VitrineClient", "VitrineSimulation", "CacheCtlKit"],
+      path: "Tests/StoreProcess"),
+    .testTarget(name: "ProcessTests", dependencies: ["Vitrine", "VitrineServer", "FolderRemoval", "store-process"]),
   ],
   swiftLanguageModes: [.v6]
 )

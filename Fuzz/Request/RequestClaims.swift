@@ -5,10 +5,12 @@ import Vitrine
 
 /// The claims about a connection whose client sends arbitrary bytes: each step takes bytes or waits for more, and waits with less
 /// than its limit; the queue of answers stays bounded; memory is free after the connection; a read-only server changes nothing.
-/// Of HTTP, each answer is well-formed, and the answers do not depend on the pieces in which the bytes arrive.
+/// Of HTTP, each answer is well-formed, and the answers do not depend on the pieces in which the bytes arrive. Passed values are
+/// released with the connection.
 struct RequestClaims {
   private let isWeb: Bool
   private let isReadOnly: Bool
+  private let passesFiles: Bool
   private let pieceByteCount: Int
   private let bytes: [UInt8]
   /// A connection receives as much at once.
@@ -17,6 +19,7 @@ struct RequestClaims {
   init(mode: UInt8, bytes: [UInt8]) {
     isWeb = mode & 1 != 0
     isReadOnly = mode & 2 != 0
+    passesFiles = mode & 32 != 0
     pieceByteCount = 1 << (1 + 2 * Int(mode >> 2 & 7))
     self.bytes = bytes
   }
@@ -33,9 +36,10 @@ struct RequestClaims {
     let items = ServedStore.shared.items(isReadOnly: isReadOnly)
     let answers = converse(items, pieces: pieces)
     claim(items.memory.usedByteCount == 0 && items.bodies.usedByteCount == 0, "a connection that ended holds memory")
+    claim(!passesFiles || items.store.statistics().pinnedByteCount == 0, "a connection that ended holds values")
     if isReadOnly {
       claim(items.store.bytes(ServedStore.key) == ServedStore.value, "a read-only server changed a value")
-      claim(items.store.count == 1, "a read-only server stored a value")
+      claim(items.store.count == 2, "a read-only server stored a value")
     }
     return answers
   }
@@ -69,7 +73,9 @@ struct RequestClaims {
       return MemcachedSession(items, counters: Counters(), server: NoReports(), credentials: nil, output: output)
     }
     let site = HTTPSite(reports: NoReports(), isReadOnly: isReadOnly, credentials: nil, log: nil)
-    return HTTPSession(items, counters: Counters(), site: site, peer: "", output: output)
+    return HTTPSession(
+      items, counters: Counters(), site: site, peer: "", output: output,
+      hasReceivedAll: passesFiles ? { true } : nil)
   }
 
   /// The statuses of the answers. Whether an answer belongs to a HEAD is not known here: its body may be missing.

@@ -20,10 +20,12 @@ enum RequestSeeds {
       "PUT /v1/original/b \(head)Content-Type: a/b\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
       "PUT /v1/original/b \(head)Expect: 100-continue\r\nIf-None-Match: *\r\nContent-Length: 3\r\n\r\nabc",
       "PUT /v1/original/b \(head)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+      "GET /v1/original/large \(head)Vitrine-Accept: descriptor\r\n\r\nGET /health \(head)Vitrine-Release: 1 2\r\n\r\n",
+      "PUT /v1/original/b \(head)Vitrine-Metadata: YQo=\r\nVitrine-Expires: 4000000000000\r\nContent-Length: 0\r\n\r\n",
       "PUT /none \(head)Content-Length: 5\r\n\r\nabcdeGET /health \(head)\r\n", "GET /status HTTP/1.0\r\n\r\n",
       "GET /metrics?a \(head)Authorization: Basic YTpi\r\n\r\n\r\nOPTIONS * \(head)Origin: null\r\n\r\n",
     ]
     return memcached.flatMap { text in [[UInt8(28)] + text.utf8, [UInt8(2)] + text.utf8] }
-      + web.flatMap { text in [[UInt8(29)] + text.utf8, [UInt8(3)] + text.utf8, [UInt8(5)] + text.utf8] }
+      + web.flatMap { text in [29, 3, 5, 61].map { [UInt8($0)] + text.utf8 } }
   }
 }

@@ -4,12 +4,16 @@ import Vitrine
 
 @testable import VitrineServer
 
-/// The store that all inputs share. Each input finds it empty but for one value.
+/// The store that all inputs share. Each input finds two values in it.
 final class ServedStore: Sendable {
   static let shared = ServedStore()
 
   static let key = CacheKey("k")
   static let value = Array("0123456789".utf8)
+  /// Large enough to be passed by its descriptor.
+  private static let large = (0..<PassedValues.leastByteCount).map { number in
+    UInt8(truncatingIfNeeded: number &* 0x9E37_79B1 >> 13)
+  }
   static let largestValue = 1 << 20
 
   let store: CacheStore
@@ -26,12 +30,13 @@ final class ServedStore: Sendable {
     }
   }
 
-  /// A server's part that knows no socket, over the store with its one value.
+  /// A server's part that knows no socket, over the store with its values.
   func items(isReadOnly: Bool) -> ItemStore {
     always("a put") {
       try store.removeAll()
       try store.put(
         ServedStore.value, for: ServedStore.key, options: PutOptions(metadata: Array("content-type: a/b\n".utf8)))
+      try store.put(ServedStore.large, for: CacheKey("large"))
     }
     return ItemStore(store, largestValue: ServedStore.largestValue, isReadOnly: isReadOnly)
   }

@@ -26,7 +26,7 @@ import Vitrine
 
   @Test(arguments: [
     ("Docs/Embedding.md", "Embedding", 8), ("Docs/Testing.md", "Testing", 1), ("Docs/Images.md", "Images", 3),
-    ("README.md", "Images", 1),
+    ("README.md", "Images", 1), ("Docs/Serving.md", "Serving", 1),
   ])
   func everyExampleIsCompiledHere(_ document: String, _ examples: String, _ least: Int) throws {
     let source = try lines(of: "Tests/DocumentationTests/\(examples)Examples.swift")

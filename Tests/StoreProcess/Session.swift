@@ -9,6 +9,7 @@ func emit(_ line: String, to descriptor: Int32 = 1) {
 
 final class Session {
   private var store: CacheStore?
+  private var client: ClientSession?
   private var fillers: [Int32] = []
 
   func answer(_ words: [String]) -> String {
@@ -33,8 +34,12 @@ final class Session {
     case ("user", 1):
       guard let id = UInt32(rest[0]), setgid(id) == 0, setuid(id) == 0 else { return "error \(errno)" }
       return "done"
+    case ("client", 1):
+      client = ClientSession(path: rest[0])
+      return "done"
     default: break
     }
+    if let answer = try client?.run(words) { return answer }
     guard let store else { throw Misuse() }
     switch (command, rest.count) {
     case ("put", 2...3):

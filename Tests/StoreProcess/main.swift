@@ -6,6 +6,7 @@ import Glibc
 //   open PATH [readonly] [copied] [wait=MS] [budget=BYTES]    close    verify    refresh    flush    checkpoint    upkeep
 //   put KEY VALUE [synced]    puts KEY COUNT BYTES    get KEY    has KEY COUNT BYTES    left KEY COUNT BYTES    version KEY
 //   remove KEY [synced]    clear    evicted    write SECONDS KEYS    follow SECONDS KEYS PAUSE-MS
+//   client SOCKET    fill NAME COUNT    hold NAME COUNT    intact    drop    work NUMBER ROUNDS
 //   fork    spare DESCRIPTORS    limit BYTES    user ID
 //
 // With arguments it is a separate program: `stress` (``StressCommand``), `kill` (``KillCommand``).

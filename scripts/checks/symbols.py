@@ -5,7 +5,7 @@ from .sourcetext import split_swift, without_comments
 from .tree import Finding, area
 
 WIDEST = 120
-LIBRARIES = ("Vitrine", "VitrineFoundation", "Adapters", "VitrineImages", "VitrineSimulation", "VitrineServer")
+LIBRARIES = ("Vitrine", "VitrineFoundation", "Adapters", "VitrineImages", "VitrineSimulation", "VitrineServer", "VitrineClient")
 PUBLIC = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:final|indirect|static|class|nonisolated|mutating|consuming|borrowing|override|"
     r"required|convenience|package\(set\)|private\(set\)|internal\(set\))\s+)*(?:public|open)\s+(?!import\b|extension\b)"

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 // Hashes ---------------------------------------------------------------------------------------------------------
 
@@ -75,6 +77,21 @@ uint32_t vitrine_fork_generation(void);
 int vitrine_lock(int descriptor);
 // Forgets the descriptor of a lock, so that a forked child does not close it. Call it before the descriptor is closed.
 void vitrine_forget_in_child(int descriptor);
+
+// Sockets --------------------------------------------------------------------------------------------------------
+
+// Sends parts as one message over a Unix socket, and passes a descriptor with its first byte. Returns the number of
+// bytes sent, or -1 with an errno.
+ssize_t vitrine_send_passing(int socket, const struct iovec *parts, size_t count, int descriptor);
+// Receives bytes, and a descriptor if the peer passes one. *descriptor is -1 if not; otherwise it belongs to the caller,
+// and programs that the process starts do not inherit it. Closes further descriptors. *is_cut: the system discarded a
+// descriptor, because the process has no free one or the message has too many. Returns the number of bytes, or -1 with
+// an errno.
+ssize_t vitrine_receive_passing(int socket, void *bytes, size_t count, int *descriptor, bool *is_cut);
+// Returns 0 if the peer has received all bytes, else a positive number in a unit of the system, or -1 with an errno.
+int64_t vitrine_unsent_count(int socket);
+// Opens the file of a descriptor once more, for reading only. -1 if that is not possible.
+int vitrine_reopen_for_reading(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------
 // A reader publishes the address of the memory it reads. To unmap memory, a thread first makes it unreachable under the

@@ -90,6 +90,19 @@ public final class Blob: @unchecked Sendable {
     return true
   }
 
+  /// Calls `body` with the file in which the bytes lie, their place in it, and the hold on the segment. Returns nil if
+  /// no file has them as they were put: the bytes are a copy, or private memory replaces the file. The descriptor belongs
+  /// to the store, may be open for writing, and is valid until `body` returns. The bytes in the file do not change as
+  /// long as the hold is referenced.
+  package func withFileRange<R>(_ body: (FileRange, SegmentHold) -> R) -> R? {
+    guard case .segment(let hold, _) = memory, let (file, range) = hold.source(of: buffer),
+      let descriptor = file.systemDescriptor
+    else { return nil }
+    return withExtendedLifetime(file) {
+      body(FileRange(descriptor: descriptor, offset: range.lowerBound, byteCount: range.count), hold)
+    }
+  }
+
   private var isIntact: Bool {
     switch memory {
     case .copy(let copy):

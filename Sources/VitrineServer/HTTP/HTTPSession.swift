@@ -39,14 +39,17 @@ final class HTTPSession: Session {
   private static let mostWrongCredentials = 10
 
   /// `wake` is called on any thread when ``consume(_:)`` can go on after the session was suspended.
+  /// `hasReceivedAll` tells whether the client has received all that was sent to it; nil for a connection that cannot
+  /// pass descriptors.
   init(
     _ items: ItemStore, counters: Counters, site: HTTPSite, peer: String, output: ResponseQueue,
-    wake: @escaping @Sendable () -> Void = {}
+    hasReceivedAll: (() -> Bool)? = nil, wake: @escaping @Sendable () -> Void = {}
   ) {
     self.items = items
     self.counters = counters
     self.site = site
-    client = HTTPClient(name: peer, wake: wake)
+    let passed = hasReceivedAll.map { PassedValues(items.memory, hasReceivedAll: $0) }
+    client = HTTPClient(name: peer, wake: wake, passed: passed)
     self.output = output
   }
 
@@ -63,8 +66,11 @@ final class HTTPSession: Session {
 
   var isDraining: Bool { if case .refused = state { true } else { false } }
 
-  /// Unlike clients of memcached, browsers keep connections that they may never use again.
-  var idleNanoseconds: UInt64? { 60_000_000_000 }
+  /// Unlike clients of memcached, browsers keep connections that they may never use again. A connection with passed
+  /// values has no limit, because its end would release values that the client has mapped.
+  func idleNanoseconds(_ limit: UInt64?) -> UInt64? {
+    client.passed?.isEmpty ?? true ? min(60_000_000_000, limit ?? .max) : nil
+  }
 
   func consume(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = 0
@@ -145,6 +151,9 @@ final class HTTPSession: Session {
     exchange.unreadCount = length ?? 0
     guard head.method == .put || exchange.unreadCount == 0 else {
       return refuse(.badRequest, "only PUT has a body", closes: true)
+    }
+    if let handles = head.value(of: ClientFields.release), client.passed?.release(handles) != true {
+      return refuse(.badRequest, "\(ClientFields.release) has handles of values that this connection passed")
     }
     do throws(RequestHead.Refusal) {
       run(head, try RequestPath(head.target), length)
@@ -249,6 +258,17 @@ final class HTTPSession: Session {
     finish(status, byteCount: exchange.hasAnswerBody ? part.count : 0)
   }
 
+  /// Queues an answer that passes the file of a value in place of its bytes, if the connection and the client can.
+  /// Returns false if the bytes must be sent.
+  func respondByFile(_ head: RequestHead, _ fields: String, _ blob: Blob) -> Bool {
+    guard ClientFields.acceptsDescriptor(head), output.isEmpty, let passed = client.passed?.pass(blob) else {
+      return false
+    }
+    output.pass(passed.descriptor)
+    respond(.ok, fields + passed.field)
+    return true
+  }
+
   /// Queues an answer with bytes that were made for it.
   func respond(_ status: HTTPStatus, _ fields: String, _ bytes: HeldBytes, _ share: MemoryShare) {
     begin(status, fields, byteCount: bytes.bytes.count)
@@ -290,6 +310,8 @@ private struct HTTPClient {
   let name: String
   /// Lets the connection go on.
   let wake: @Sendable () -> Void
+  /// The values that it has mapped; nil if the connection cannot pass descriptors.
+  let passed: PassedValues?
 }
 
 /// A request, as far as its answer depends on it.

@@ -1,3 +1,5 @@
+import Vitrine
+
 /// The reports, the log, and the rules for access that all HTTP connections of a server share.
 struct HTTPSite: Sendable {
   let reports: any OperationsReports

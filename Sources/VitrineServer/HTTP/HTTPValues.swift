@@ -45,7 +45,11 @@ extension HTTPSession {
         range = "Content-Range: bytes \(part.lowerBound)-\(part.upperBound - 1)/\(byteCount)\r\n"
       }
     }
-    let all = validators + fields + range + "Accept-Ranges: bytes\r\n" + HTTPSite.valueFields
+    var all = validators + fields + range + "Accept-Ranges: bytes\r\n" + HTTPSite.valueFields
+    if let blob, ClientFields.wantsProperties(head) {
+      all += ClientFields.text(metadata: metadata, expirationMilliseconds: blob.expirationMilliseconds)
+      if status == .ok, respondByFile(head, all, blob) { return }
+    }
     guard let blob else { return respond(status, all, byteCount: byteCount) }
     guard let share = items.share(of: blob) else {
       counters.add(.noRoom)
@@ -76,7 +80,12 @@ extension HTTPSession {
     }
     let isNew = head.value(of: "if-none-match") != nil
     var request = StorageRequest(isNew ? .add : .set, key, byteCount: length)
-    request.lines = lines
+    do throws(RequestHead.Refusal) {
+      request.lines = try ClientFields.metadata(of: head) ?? lines
+      request.expiry = try ClientFields.expiry(of: head)
+    } catch {
+      return refuse(error.status, error.text)
+    }
     do throws(StoreError) {
       expect(Upload(request, try items.begin(request)), awaitsContinue: head.awaitsContinue)
     } catch {

@@ -37,8 +37,7 @@ struct ConnectionClock {
     }
     guard isWaiting || session.isWithinRequest || hasInput else {
       begin = nil
-      let longest = [limits.idleNanoseconds, session.idleNanoseconds].compactMap(\.self).min()
-      return longest.map { Time.monotonicNanoseconds() + $0 }
+      return session.idleNanoseconds(limits.idleNanoseconds).map { Time.monotonicNanoseconds() + $0 }
     }
     let start = begin ?? Time.monotonicNanoseconds()
     if begin == nil { (begin, byteCount) = (start, 0) }

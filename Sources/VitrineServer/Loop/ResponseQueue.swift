@@ -14,12 +14,14 @@ import Vitrine
 final class ResponseQueue {
   private enum Part {
     case text(byteCount: Int)
+    /// Text whose first byte passes a descriptor. It is the first part of its message.
+    case passing(OwnDescriptor, byteCount: Int)
     case value(Blob, Range<Int>, MemoryShare?)
     case held(HeldBytes, MemoryShare)
 
     var byteCount: Int {
       switch self {
-      case .text(let byteCount): byteCount
+      case .text(let byteCount), .passing(_, let byteCount): byteCount
       case .value(_, let range, _): range.count
       case .held(let held, _): held.bytes.count
       }
@@ -102,12 +104,17 @@ final class ResponseQueue {
     valueByteCount += held.bytes.count
   }
 
+  /// Passes a descriptor to the client with the text that is appended next. The queue closes it afterwards. Only for a
+  /// Unix socket.
+  func pass(_ descriptor: OwnDescriptor) { parts.append(.passing(descriptor, byteCount: 0)) }
+
   private func note(textByteCount count: Int) {
     guard count > 0 else { return }
-    if case .text(let before)? = parts.last, parts.count > sentParts {
-      parts[parts.count - 1] = .text(byteCount: before + count)
-    } else {
-      parts.append(.text(byteCount: count))
+    switch parts.count > sentParts ? parts.last : nil {
+    case .text(let before)?: parts[parts.count - 1] = .text(byteCount: before + count)
+    case .passing(let descriptor, let before)?:
+      parts[parts.count - 1] = .passing(descriptor, byteCount: before + count)
+    default: parts.append(.text(byteCount: count))
     }
   }
 
@@ -141,7 +148,7 @@ final class ResponseQueue {
     var offset = 0
     for part in parts {
       switch part {
-      case .text(let count):
+      case .text(let count), .passing(_, let count):
         bytes += text[offset..<offset + count]
         offset += count
       case .value(let blob, let range, _): blob.withBytes { $0.withUnsafeBytes { bytes += $0[range] } }
@@ -156,10 +163,16 @@ final class ResponseQueue {
     withUnsafeTemporaryAllocation(of: iovec.self, capacity: ResponseQueue.mostVectors) { vectors in
       text.withUnsafeMutableBytes { text in
         var (count, offset) = (0, sentText)
-        for part in parts[sentParts...].prefix(ResponseQueue.mostVectors) {
+        var passed: OwnDescriptor?
+        collecting: for part in parts[sentParts...].prefix(ResponseQueue.mostVectors) {
           // The queue retains the Blob, so its bytes stay valid beyond the closure.
           switch part {
           case .text(let byteCount):
+            vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
+            offset += byteCount
+          case .passing(let descriptor, let byteCount):
+            if count > 0 { break collecting }
+            if sentBytes == 0 { passed = descriptor }
             vectors[count] = iovec(iov_base: text.baseAddress! + offset, iov_len: byteCount)
             offset += byteCount
           case .value(let blob, let range, _):
@@ -173,6 +186,9 @@ final class ResponseQueue {
         }
         vectors[0].iov_base += sentBytes
         vectors[0].iov_len -= sentBytes
+        if let passed {
+          return Socket.send(UnsafeBufferPointer(rebasing: vectors[..<count]), passing: passed, to: socket)
+        }
         var message = msghdr()
         message.msg_iov = vectors.baseAddress
         message.msg_iovlen = numericCast(count)
@@ -194,6 +210,10 @@ final class ResponseQueue {
       sentBytes = 0
       switch part {
       case .text(let byteCount): sentText += byteCount
+      case .passing(_, let byteCount):
+        sentText += byteCount
+        // Closes the descriptor.
+        parts[sentParts] = .text(byteCount: 0)
       case .value, .held:
         valueByteCount -= part.byteCount
         // Releases the value and its share of memory.

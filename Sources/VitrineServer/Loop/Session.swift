@@ -28,13 +28,13 @@ protocol Session: AnyObject {
   /// The connection has ended, so nothing that the session waits for is needed.
   func connectionEnded()
 
-  /// Nanoseconds between two requests, at most; nil for no limit of the protocol.
-  var idleNanoseconds: UInt64? { get }
+  /// Returns the most nanoseconds between two requests, or nil for no limit. `limit` is the server's configured limit.
+  func idleNanoseconds(_ limit: UInt64?) -> UInt64?
 }
 
 extension Session {
   var isDraining: Bool { false }
   var isSuspended: Bool { false }
   func connectionEnded() {}
-  var idleNanoseconds: UInt64? { nil }
+  func idleNanoseconds(_ limit: UInt64?) -> UInt64? { limit }
 }

@@ -27,7 +27,7 @@ final class Arrival {
   var isWhole: Bool { end.1 != nil }
   var endsLine: Bool { end.0 == Byte.carriageReturn && end.1 == Byte.lineFeed }
 
-  /// Takes bytes of the value, and returns their number.
+  /// Takes bytes of the value and of the line end after it. Returns the number of bytes taken.
   func take(_ input: UnsafeRawBufferPointer) -> Int {
     var taken = min(left, input.count)
     if taken > 0 { append(UnsafeRawBufferPointer(rebasing: input[..<taken])) }

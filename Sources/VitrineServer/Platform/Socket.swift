@@ -1,3 +1,5 @@
+import CVitrineSystem
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -5,6 +7,19 @@
 #else
   import Darwin
 #endif
+
+/// A descriptor that is closed with the last reference. Used by one thread.
+final class OwnDescriptor {
+  let number: Int32
+
+  /// Opens the file of a descriptor once more, for reading only. Returns nil if that is not possible.
+  init?(readingFileOf descriptor: Int32) {
+    number = vitrine_reopen_for_reading(descriptor)
+    if number < 0 { return nil }
+  }
+
+  deinit { Socket.close(number) }
+}
 
 /// The system calls for sockets. Descriptors do not block and are not inherited by programs that the process starts.
 enum Socket {
@@ -245,6 +260,25 @@ enum Socket {
       let count = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
     #endif
     return count > 0 ? .bytes(count) : count == 0 ? .ended : .blocked
+  }
+
+  /// Sends parts as one message, and passes a descriptor with its first byte. Returns the number of bytes, or -1.
+  static func send(_ parts: UnsafeBufferPointer<iovec>, passing descriptor: OwnDescriptor, to socket: Int32) -> Int {
+    vitrine_send_passing(socket, parts.baseAddress, parts.count, descriptor.number)
+  }
+
+  /// Whether the peer of a Unix socket has received all bytes that were sent to it.
+  static func hasSentAll(_ socket: Int32) -> Bool { vitrine_unsent_count(socket) == 0 }
+
+  /// Whether a connection is one of a Unix socket.
+  static func isLocal(_ socket: Int32) -> Bool {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(socket, $0, &length) == 0 && Int32($0.pointee.sa_family) == AF_UNIX
+      }
+    }
   }
 
   /// Tells the client that no more answers follow.

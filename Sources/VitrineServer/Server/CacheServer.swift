@@ -79,7 +79,10 @@ public final class CacheServer: Sendable {
       loops, most: options.maximumConnections, refusal: CacheServer.webRefusal, log: options.log
     ) { loop, output, socket in
       let peer = site.log == nil ? "" : Socket.peer(of: socket)
-      return HTTPSession(items, counters: loop.counters, site: site, peer: peer, output: output) {
+      let hasReceivedAll = Socket.isLocal(socket) ? { Socket.hasSentAll(socket) } : nil
+      return HTTPSession(
+        items, counters: loop.counters, site: site, peer: peer, output: output, hasReceivedAll: hasReceivedAll
+      ) {
         loop.wake(socket)
       }
     }

@@ -53,8 +53,8 @@ public struct ServerOptions: Sendable {
   public var stalledMilliseconds = 30_000
   /// The memory in bytes for arriving values and for decompressed values that are being sent, together.
   public var memoryByteCount = 256 << 20
-  /// Milliseconds without a request after which a connection is closed; 0 for no limit. A connection of HTTP is closed
-  /// after 60 seconds at the latest.
+  /// Milliseconds without a request after which a connection is closed; 0 for no limit. An HTTP connection is closed
+  /// after 60 seconds at the latest. While its client has mapped values, an HTTP connection has no limit.
   public var idleMilliseconds = 0
   /// Whether clients may remove all items by `flush_all`.
   public var allowsFlush = true
@@ -74,14 +74,20 @@ public struct ServerOptions: Sendable {
   func validate() throws(ServerError) {
     let sockets = inheritedSockets + inheritedWebSockets
     if addresses.isEmpty, webAddresses.isEmpty, sockets.isEmpty { throw .invalidOption("a server needs an address") }
-    if !(0...1024).contains(threadCount) { throw .invalidOption("a server has 1 to 1024 threads, not \(threadCount)") }
+    if !(0...1024).contains(threadCount) {
+      throw .invalidOption("a thread count is 0 to 1024 (0: one for each processor), not \(threadCount)")
+    }
     if maximumConnections < 1 { throw .invalidOption("a server has 1 connection or more, not \(maximumConnections)") }
     if !(1...1 << 30).contains(largestValue) {
       throw .invalidOption("the longest value has 1 byte to 1 GiB, not \(largestValue) bytes")
     }
     let longest = 1 << 40
-    if stalledMilliseconds > longest || idleMilliseconds > longest { throw .invalidOption("a time is too long") }
-    if stalledMilliseconds < 1 { throw .invalidOption("a client gets 1 ms or more, not \(stalledMilliseconds)") }
+    if stalledMilliseconds > longest || idleMilliseconds > longest {
+      throw .invalidOption("a time limit for clients is at most \(longest) ms")
+    }
+    if stalledMilliseconds < 1 {
+      throw .invalidOption("the time limit for a stalled client is at least 1 ms, not \(stalledMilliseconds)")
+    }
     if idleMilliseconds < 0 { throw .invalidOption("an idle time must not be negative: \(idleMilliseconds)") }
   }
 }

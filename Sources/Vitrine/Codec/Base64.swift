@@ -1,8 +1,24 @@
-/// Decodes Base64 (RFC 4648, section 4), for keys with bytes that a request line cannot contain, and for passwords of
-/// HTTP.
-enum Base64 {
+/// Base64 (RFC 4648, section 4), for keys with bytes that a request line cannot contain, and for passwords and metadata
+/// in fields of HTTP.
+package enum Base64 {
+  private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let count = min(3, bytes.count - start)
+      var bits: UInt32 = 0
+      for place in 0..<3 { bits = bits << 8 | (place < count ? UInt32(bytes[start + place]) : 0) }
+      for place in 0..<4 {
+        text.append(place <= count ? letters[Int(bits >> UInt32(18 - 6 * place)) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
   /// Returns nil if the text is not the encoding of one byte or more.
-  static func decode(_ text: [UInt8]) -> [UInt8]? {
+  package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count >= 4, text.count % 4 == 0 else { return nil }
     let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
     guard padding < 2 || text[text.count - 2] == UInt8(ascii: "=") else { return nil }
