@@ -102,6 +102,8 @@ package enum Sequence {
   /// Numbers that are read are below it, so there are numbers for the next frames.
   static let limit: UInt64 = 1 << 63
   static let counterBits: UInt64 = 36
+  /// The last opening whose sequence numbers are below ``limit``.
+  package static let newestOpening: UInt64 = limit >> counterBits - 1
   package static func first(ofOpening opening: UInt64) -> UInt64 { opening << counterBits | 1 }
   package static func opening(_ sequence: UInt64) -> UInt64 { sequence >> counterBits }
   /// After this many changes an opening takes a new number with its next WAL file.

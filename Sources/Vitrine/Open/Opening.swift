@@ -268,7 +268,7 @@ struct Opening {
     if isNew { loaded.report.kind = .created }
     loaded.files.smallBase = options.smallBase
     if !isNew, identity != nil, try !hasBothCopies(root) { loaded.storeFileNeedsHealing = true }
-    if loaded.newestOpening >= 1 << 27 {
+    if loaded.newestOpening >= Sequence.newestOpening {
       throw .unreadable(path: path, reason: "its opening numbers are used up")
     }
     if loaded.log.scan.newestUse >= WALPosition.largestUse {

@@ -90,11 +90,13 @@ import Testing
     try store.close()
   }
 
-  @Test func storeWithoutAFreeOpeningNumberIsReadOnly() throws {
+  /// The next opening's numbers would be beyond the limit of a number that is read.
+  @Test(arguments: [UInt64(1) << 27 - 1, 1 << 27])
+  func storeWithoutAFreeOpeningNumberIsReadOnly(_ newest: UInt64) throws {
     var image = try used()
     for (path, bytes) in image where path.hasPrefix("wal/") {
       guard var header = bytes.withUnsafeBytes({ WALFileHeader($0) }) else { continue }
-      header.opening = 1 << 27
+      header.opening = newest
       image[path]!.replaceSubrange(0..<WALFileHeader.byteCount, with: header.encoded())
     }
     let error = storeError { _ = try open(image) }
