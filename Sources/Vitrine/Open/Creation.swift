@@ -1,5 +1,6 @@
-/// Creates a store in an empty folder. `STORE` gets its name last, when everything else is durable. An interrupted
-/// creation is therefore never taken for a store, and starts again.
+/// Creates a store in an empty folder. The header of the first checkpoint makes the files a store, so it is written
+/// when all other files except `STORE` are durable. A creation that was interrupted before that starts again. If it was
+/// interrupted later, the next opening finds an empty store and makes `STORE` from the checkpoint.
 struct Creation {
   let folders: StoreFolders
   let options: StoreOptions
@@ -172,12 +173,12 @@ struct Creation {
         try folders.checkpoints.remove(CheckpointHeader.fileName(index))
         try folders.checkpoints.sync()
       }
+      let own =
+        [CacheFormat.areaFile, CacheFormat.usesListFile] + (0..<2).map(CheckpointHeader.fileName)
+        + (0..<CacheFormat.walFileCount).map(WALFileHeader.fileName)
       for directory in [folders.checkpoints, folders.wal, folders.segments] {
         for entry in try directory.entries() where entry.kind == .file {
-          let isOwn =
-            SegmentHeader.segment(ofFile: entry.name) != nil || entry.name.hasSuffix(".wal")
-            || entry.name.hasSuffix(".checkpoint")
-            || [CacheFormat.areaFile, CacheFormat.usesListFile].contains(entry.name)
+          let isOwn = own.contains(entry.name) || SegmentHeader.segment(ofFile: entry.name) != nil
           if isOwn { try directory.remove(entry.name) }
         }
       }

@@ -178,6 +178,8 @@ import Testing
     try made.close()
     try Files.write([UInt8](repeating: 7, count: 8192), to: folder.store + "/STORE")
     for index in 0..<2 { try Files.remove("\(folder.store)/checkpoints/\(index).checkpoint") }
+    let others = ["wal/notes.wal", "checkpoints/2.checkpoint", "segments/a.segment"].map { "\(folder.store)/\($0)" }
+    for other in others { try Files.write([7], to: other) }
     guard case .unreadable? = storeError({ _ = try world.open(folder.store) }) else {
       Issue.record("not refused")
       return
@@ -186,6 +188,8 @@ import Testing
     #expect(store.count == 0 && store.byteBudget == 2 << 20)
     try store.put([2], for: "b")
     #expect(store["b"] == [2])
+    // The files of others stay.
+    for other in others { #expect(try Files.read(other) == [7]) }
     try store.close()
   }
 
