@@ -3,9 +3,10 @@
 /// Each call runs on a thread of the library's small pool and never blocks the cooperative pool. That adds about 10 µs
 /// to a call. For the other costs and for errors, see the same call of ``CacheStore``. Safe from any task.
 ///
-/// A `synced` change that waits for the disk holds no thread, so any number of such changes share one sync. With
-/// ``StoreOptions/recreatesIfRemoved``, it holds a thread while it waits. A long call keeps one of the pool's few
-/// threads until it returns.
+/// Most `synced` changes hold no thread while they wait for the disk, so any number of them share one sync. A drawing,
+/// `retain`, a removal with a predicate and a removal that erases hold a thread while they wait. With
+/// ``StoreOptions/recreatesIfRemoved``, every `synced` change does. A long call keeps one of the pool's few threads
+/// until it returns.
 ///
 /// Cancellation does not undo or split a change that has begun. The long calls ``compact(progress:)`` and
 /// ``idle(while:)`` stop early when their task is cancelled.

@@ -68,8 +68,8 @@ final class Checkpointer: StorePart {
       let dropsEntries = held.state.leftovers.hasHeadless
       var image = try writeImage(isClean: isClean, upkeep, held)
       if !dropsEntries { return image }
-      // No frame tells of the dropped entries. A later frame may rely on their absence, so none may come before the
-      // checkpoint counts, and the older checkpoint does not lead to this state.
+      // No frame records the dropped entries, but a later frame may rely on their absence. So the commit lock is held
+      // until the checkpoint is published. The older checkpoint does not lead to this state, so it is erased.
       do throws(StoreError) {
         try publish(&image, upkeep, held)
         try eraseOlderCheckpoint(upkeep)
@@ -118,8 +118,8 @@ final class Checkpointer: StorePart {
       SystemError(code: SystemError.noSpace, operation: "write a checkpoint", path: folders.checkpoints.path))
   }
 
-  /// Erases the header of the older checkpoint durably, if the older checkpoint and the log do not lead to the state
-  /// of the newest one: no frame records the changes of the newest one, or the older one could not be read.
+  /// Erases the header of the older checkpoint durably. A caller needs this if the older checkpoint and the log do not
+  /// lead to the state of the newest one, if the older one could not be read, or to free the blocks that it names.
   func eraseOlderCheckpoint(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     do throws(SystemError) { try upkeep.state.checkpoints.eraseOlder() } catch { throw gate.fail(error) }
     if let current = upkeep.state.checkpoints.current { upkeep.state.pieces?.forget(root: 1 - current) }
@@ -159,7 +159,8 @@ final class Checkpointer: StorePart {
     var attempt: PieceSet.Attempt?
   }
 
-  /// Writes the image, without a sync. In a store with pieces, takes what the pieces and the root will have.
+  /// Writes the image, without a sync. In a store with pieces, only collects the content of the pieces and the root,
+  /// which ``writePieces(of:_:)`` writes later.
   private func writeImage(
     isClean: Bool, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Image {
@@ -215,7 +216,7 @@ final class Checkpointer: StorePart {
       requests: requests, marks: marks, root: root)
   }
 
-  /// Enlarges the area for the journal as it is, if the budget and the disk have room. Returns whether it was.
+  /// Enlarges the area for the present journal, if the budget and the disk have room. Returns whether the area grew.
   private func growArea(
     _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) throws(StoreError) -> Bool {

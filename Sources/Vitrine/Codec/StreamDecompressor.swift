@@ -1,7 +1,7 @@
 import CZstd
 
-/// Decompresses one zstd frame (RFC 8878) piece by piece, in the memory of the frame's window and one block: at most 8
-/// MiB for the levels that a store uses. A frame with a larger window is an error.
+/// Decompresses one zstd frame (RFC 8878) piece by piece. Takes memory for the frame's window and for blocks. At the
+/// levels that a store uses, the window has at most 8 MiB. A frame with a larger window is an error.
 struct StreamDecompressor: ~Copyable {
   /// The state after some bytes of the frame.
   enum Outcome {
@@ -32,8 +32,8 @@ struct StreamDecompressor: ~Copyable {
     block.deallocate()
   }
 
-  /// Takes the next bytes of the frame. Calls `body` with each piece of the value, which is valid during the call,
-  /// until it returns false.
+  /// Takes the next bytes of the frame. Calls `body` with each piece of the value, until `body` returns false. A piece
+  /// is valid during the call.
   func append(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
     var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
     while true {

@@ -71,7 +71,8 @@ struct CleaningPlan {
   }
 
   /// The uses that an item keeps when it is copied or its segment is queued again. An item of probation spends all of
-  /// its uses. An item of main spends all or one, by the rules of the policy. So no segment stays forever.
+  /// its uses. An item of main spends all or one, by the rules of the policy. So no segment stays forever, unless its
+  /// entries are pinned or used again.
   static func remainingUses(_ uses: Int, isMain: Bool, by rules: CleaningRules) -> Int {
     isMain && !rules.spendsAllUses ? max(0, uses - 1) : 0
   }

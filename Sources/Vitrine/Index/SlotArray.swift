@@ -1,6 +1,6 @@
-/// Entries by open addressing with linear probing. Capacities are not powers of two but grow by an eighth, so an array
-/// is 75 % to 85 % full and an entry takes 19 to 21 bytes. Deleting shifts the run back, so there are no tombstones
-/// (Knuth, TAOCP 3, 6.4, algorithm R).
+/// Entries by open addressing with linear probing. Capacities are not powers of two: they grow by about an eighth
+/// (``growth(shard:)``). So without removals, a large array is 72 % to 85 % full, and an entry takes 19 to 22 bytes.
+/// Deleting shifts the run back, so there are no tombstones (Knuth, TAOCP 3, 6.4, algorithm R).
 ///
 /// Invariant: `slots` has room for `capacity` places, `count` of them are taken, and at least one is empty when
 /// `capacity` is not 0. The owner guards it by a lock, and calls `free()` once at the end.
@@ -103,15 +103,16 @@ struct SlotArray {
     return true
   }
 
-  /// Between appended entries: all places from `home` up to `next` are taken.
+  /// The position of ``append(_:most:_:)``. All places from `home` to the one before `next` are taken.
   struct Cursor {
     fileprivate var home = 0
     fileprivate var next = 0
   }
 
-  /// Enters an entry behind those appended before. If entries come in the order of their homes, no run is scanned
-  /// twice. Returns false without a change if the array has to grow, or if `most` or more entries lie between the home
-  /// and the next empty place. The caller then calls ``insert(_:most:)`` and starts a new cursor.
+  /// Enters an entry after those appended before. If entries come in the order of their homes, no run is scanned twice.
+  /// Returns false without a change if the array has to grow, if no place is empty up to the end of the array, or if
+  /// `most` or more places lie between the home and the next empty place. The caller then calls ``insert(_:most:)`` and
+  /// starts a new cursor.
   @inline(__always)
   mutating func append(_ slot: KeySlot, most: Int, _ cursor: inout Cursor) -> Bool {
     if count + 1 > capacity * 85 / 100 { return false }

@@ -13,8 +13,9 @@
 /// Two sectors hold the head, so a loss of power may leave one of them old. The checksum at 160 distinguishes that from
 /// damage.
 ///
-/// A body block is 64 KiB: u64 checksum, u32 index, u32 words in it, then words of 8 bytes. Its checksum is taken under
-/// store id, generation and index, so a block left over from an earlier use of the file never passes.
+/// A body block is 64 KiB, except that the last one ends with its last word: u64 checksum, u32 index, u32 number of
+/// words, then words of 8 bytes. The checksum is seeded with store id, generation and index, so a block from an earlier
+/// use of the file never passes.
 ///
 /// The body: the segments (9 words each), the keys of each of the 64 shards (a count, then 2 words each), the blobs of
 /// each of the 64 shards (a count, then a word each), the counts of blobs that more than 3 keys use (2 words each), the

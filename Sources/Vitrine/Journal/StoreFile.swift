@@ -25,7 +25,8 @@ package struct StoreIdentity: Sendable, Equatable {
   package var generation: UInt64 = 1
   /// The secret of the URL hashes.
   package var secret: [UInt8]
-  /// A larger value becomes ``CacheFormat/largestBudget``, so the reader of `STORE` accepts every written value.
+  /// The byte budget. A value above ``CacheFormat/largestBudget`` is reduced to that limit, so that sums of byte counts
+  /// do not overflow.
   package var byteBudget: Int { didSet { byteBudget = min(byteBudget, CacheFormat.largestBudget) } }
   package var entryBudget: Int
   /// The size of an ordinary segment, 0 if it follows the budget and the content.
@@ -136,7 +137,8 @@ package struct StoreIdentity: Sendable, Equatable {
     return Array(buffer.bytes)
   }
 
-  /// Whether checkpoints of the store are roots of pieces. Before the first one, it may have whole checkpoints.
+  /// Whether new checkpoints of the store are roots of pieces. A converted store has checkpoints of the first format
+  /// until it publishes its first root.
   package var hasPieces: Bool { version == CacheFormat.version }
 
   /// Returns whether both identities have the same options; their generations may differ.
@@ -157,7 +159,8 @@ package enum CacheFormat {
   /// The first format, which is read and carried over. A store keeps it if its disk has no room for the second one.
   package static let firstVersion: UInt32 = 1
 
-  /// Whether a version is none that this library knows. Numbers of drafts are above those of finished formats.
+  /// Returns whether this library does not know a version. `version` is above 0. The numbers of drafts are higher than
+  /// those of finished formats.
   static func isNewer(_ version: UInt32) -> Bool { version > firstVersion && version != CacheFormat.version }
 
   /// The version for people.

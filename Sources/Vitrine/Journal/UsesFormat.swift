@@ -19,7 +19,7 @@ package struct KeyUse: Sendable, Equatable {
 /// ```
 ///   0 u64 checksum of the rest, seeded with the store id
 ///   8 u64 number, which rises from block to block   16 u64 recency clock, not below any use in the block
-///  24 u64 sequence of the next frame at that moment   32 i64 that moment in milliseconds since 1970
+///  24 u64 sequence of the next frame when the uses were collected   32 i64 that time in milliseconds since 1970
 ///  40 u64 number of uses   48 the uses   zeros
 ///
 /// a use: bits 0-7 age   8-9 uses   10-25 tag of the style   26-57 tag of the URL   58-63 shard

@@ -102,9 +102,9 @@ final class Closer: StorePart {
     }
   }
 
-  /// Does the last write of a close. If leftovers are unchecked, no checkpoint marks the store as cleanly closed. If
-  /// such a checkpoint would first have to read their heads, none is written: the log has all changes, and the next
-  /// opening replays it.
+  /// Does the last write of a close. If all leftovers are checked, writes a checkpoint that marks the store as cleanly
+  /// closed. Otherwise writes a checkpoint without this mark. If that checkpoint first had to read the heads of
+  /// leftovers, only makes all changes durable: the log has them, and the next opening replays the log.
   private func writeLast(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isClean, isPrepared) = commitLock.withLock { held in
       (held.state.leftovers.unchecked.isEmpty, held.state.leftovers.hasFoundHeadless)
@@ -130,8 +130,9 @@ final class Closer: StorePart {
   /// The largest number of leftover bytes that a close reads.
   private static let fewLeftovers = 1 << 20
 
-  /// Waits for puts that are filling their room. Their commit is completed, unless it needs more room. Until then the
-  /// lock stays. Room of unfinished bodies is not waited for: no frame names it, so later writes to it are harmless.
+  /// Waits until no put is filling its room. The commit of such a put is completed, unless it needs more room. During
+  /// the wait, the store keeps the lock of its folder. Does not wait for the room of unfinished bodies: no frame names
+  /// that room, so later writes to it are harmless.
   private func waitForPuts() {
     while commitLock.withLock({ held in
       held.state.index.segments.all.contains { segment in

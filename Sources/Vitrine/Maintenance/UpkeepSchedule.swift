@@ -16,7 +16,7 @@ struct UpkeepSchedule {
 
   private var last: Mark?
   private var hasPutOff = false
-  /// The next step of a store that falls asleep, until its last look.
+  /// The step that follows the last look of a store that is falling asleep; nil for a store that is not.
   private var sleep: NextStep?
 
   /// Notes that a round has left work: it failed, or its time has not come.

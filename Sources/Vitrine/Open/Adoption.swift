@@ -67,8 +67,8 @@ struct Adoption {
       let roots =
         try loaded.report.kind == .rebuilt ? [:] : pieces(ofRoots: checkpoints, areaByteCount: status.byteCount)
       let named = roots.values.flatMap { $0.flatMap(\.ranges) }.map(\.end).max() ?? 0
-      // Blocks that a root names count, also if the file has holes. A file that is longer than any index of this budget
-      // needs counts in part.
+      // The area has at least the blocks that a root names, even if the file has holes. Otherwise its usable length
+      // decides, up to the byte budget: no index of this budget needs a longer area.
       let whole =
         folders.checkpoints.promisesAllocation
         ? min(status.byteCount, status.allocatedByteCount) : status.byteCount
@@ -119,8 +119,8 @@ struct Adoption {
     return false
   }
 
-  /// Reads the pieces of the roots by their places. After a rebuild, no root counts any more. A root that counts was
-  /// read before, so it must be readable now.
+  /// Returns the pieces that each root names, by the index of the root's checkpoint file. Leaves out an older root that
+  /// cannot be read. Throws if the current root cannot be read, because this opening has read it before.
   private func pieces(
     ofRoots checkpoints: CheckpointSet, areaByteCount: Int
   ) throws(SystemError) -> [Int: [Piece]] {
@@ -151,8 +151,8 @@ struct Adoption {
     }
   }
 
-  /// Recreates a missing checkpoint file as large as the other one, and enlarges a file with too little room. If a
-  /// store was copied without the zeros of its files and the disk is full, a file that is long enough is accepted.
+  /// Recreates a missing checkpoint file as large as the other one, and enlarges a file with too little room. If the
+  /// disk is full, accepts a file that is long enough but has too few blocks, as a sparse copy of a store has.
   /// Returns the number of bytes by which the files have grown.
   static func mend(
     _ checkpoints: inout CheckpointSet, in folder: any Directory, needed: Int, makesMissing: Bool = true

@@ -86,8 +86,8 @@ package struct SegmentLive {
   package private(set) var units = 0
   /// Live key records plus live payloads.
   package private(set) var count = 0
-  /// Heads that compaction copied here for a payload that other keys use, after their own keys were gone. They are
-  /// dead but bound to those payloads, so no compaction gains their space. Not kept from one opening to the next.
+  /// Units of dead heads that compaction copied here with a payload that other keys use. Compaction cannot free such a
+  /// head while its payload is live. The number starts at 0 in each opening.
   package private(set) var boundUnits = 0
   /// The last frame that removed or moved one of its records (rule 5).
   package private(set) var lastKill: UInt64 = 0
@@ -103,8 +103,8 @@ package struct SegmentLive {
     count += 1
   }
 
-  /// The frame `sequence` has killed a key record or a payload. The size of a damaged one is unknown; the last one of
-  /// the segment sets the account right.
+  /// Notes that the frame `sequence` has removed or moved a key record or a payload. The size of a damaged record is
+  /// unknown, so ``units`` may be too high until no record of the segment is live.
   mutating func kill(units: Int, sequence: UInt64) {
     count = max(0, count - 1)
     self.units = count == 0 ? 0 : max(0, self.units - units)
@@ -190,17 +190,17 @@ package struct SegmentFill {
     return filledUpTo
   }
 
-  /// Allows the reservation to take its time: marks pass it, so no record behind it waits, and no log file (rule
-  /// 6). No entry names it yet, so a mark says nothing about it.
+  /// Lets marks pass the reservation, because filling it may take long. So later records of the segment do not wait
+  /// for it, nor do the log files that carry them (rule 6). This is safe because no entry names the reservation yet.
   package mutating func exempt(_ reservation: Reservation) {
     take(reservation)
     exemptCount += 1
   }
 
-  /// Revokes ``exempt(_:)``: the head is about to be written, ``SegmentAccount/filled(_:isCarried:)`` follows, and no
-  /// mark passes any more. The reservation then counts twice as pending, for ``dropExemption()`` and for the commit.
-  /// Returns true if a mark has passed. That mark says that the record is durable, so the segment must be synced before
-  /// a frame names the record (rule 4).
+  /// Revokes ``exempt(_:)`` before the head is written. No further mark passes the reservation. The caller then calls
+  /// ``SegmentAccount/filled(_:isCarried:)``. The reservation counts twice as pending, for ``dropExemption()`` and for
+  /// the commit. Returns true if a mark has passed the reservation. Such a mark vouches for the record as soon as a
+  /// frame names it, so the segment must be synced before the frame is stored (rule 4).
   package mutating func endExemption(_ reservation: Reservation) -> Bool {
     unfilled.append(reservation.offset)
     pendingCount += 1

@@ -89,11 +89,11 @@ package final class SegmentStorage: Sendable {
     }
   }
 
-  /// Whether private memory replaces the file: stores change memory only.
+  /// Whether private memory replaces the file. Writes then change this memory and not the file.
   package var isPrivate: Bool { own.load() != nil }
 
   /// Replaces the mapping by a private one, unless it is private already. The old mapping stays as long as this
-  /// object, since a reader may use it. If no segment is mapped, the memory is a copy of the whole file.
+  /// object, since a reader may use it. If this segment is not mapped, the private memory is a copy of the whole file.
   package func mapPrivately() throws(SystemError) {
     if isPrivate { return }
     let file = try sharedFile()

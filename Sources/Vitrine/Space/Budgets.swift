@@ -103,7 +103,8 @@ final class Budgets: StorePart {
 
   /// Brings the store within its budgets, and trims it if the disk has fewer free bytes than the store's minimum.
   func enforce(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
-    // A budget that cannot be kept now, because of Blobs, does not concern the disk.
+    // Blobs may keep the store above its budget for now. This error is ignored, so that the free bytes of the disk are
+    // still checked.
     try? reclaimer.shrink(upkeep)
     try trimmer.giveWay(upkeep)
   }

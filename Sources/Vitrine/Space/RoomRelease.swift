@@ -149,9 +149,9 @@ final class RoomRelease: StorePart {
     return isLong
   }
 
-  /// Cuts the area behind its last piece, and then the roots. The older root is erased first, because it may name
-  /// blocks there. The roots are cut once the length of the area is durable: an opening makes roots that can name all
-  /// of it.
+  /// Cuts the area to the room that the index keeps, but only behind its last piece. Then cuts the checkpoint files.
+  /// The older root is erased first, because it may name blocks that are cut. The files are cut after the length of the
+  /// area is durable, because a root must have room to name each block of the area that an opening finds.
   private func cutPieces(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard upkeep.state.pieces?.isToBeCut == true else { return }
     upkeep.state.pieces?.isToBeCut = false

@@ -28,9 +28,9 @@ package struct CrashStates: Sendable {
 
   /// Returns the policies to try: all kept, all lost, each change lost, kept and torn alone, each file and folder
   /// alone, names without contents and the reverse, lengths without bytes and the reverse, lengths without blocks,
-  /// and `mixtures` drawn from the seed. `maximumAlone` bounds the changes taken one by one: the newest half of
-  /// that number, and as many more drawn from the rest. At one moment of eight, drawn too, the bound is the larger
-  /// `maximumAloneNowAndThen`.
+  /// and `mixtures` drawn from the seed. `maximumAlone` bounds the number of changes taken one by one. If there are
+  /// more, half of that number are the newest changes, and the other half are drawn from the rest. At one crash point
+  /// in eight, which the seed decides, `maximumAloneNowAndThen` is the bound if it is larger.
   package func policies(
     mixtures: Int, seed: UInt64, maximumAlone: Int = .max, maximumAloneNowAndThen: Int = 0,
     takesFilesAlone: Bool = true

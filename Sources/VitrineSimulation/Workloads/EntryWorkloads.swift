@@ -73,7 +73,7 @@ enum EntryWorkloads {
       let name = "k\(numbers.below(5))"
       switch numbers.below(5) {
       case 4:
-        // Shared with equal bitmaps, and never with equal bytes that are no bitmap, or are page-aligned.
+        // A bitmap shares only the payload of an equal bitmap, and if it is page-aligned, only a page-aligned payload.
         var options = PutOptions(durability: numbers.chance(40) ? .synced : .buffered, layout: bitmap)
         options.isPageAligned = numbers.chance(40)
         try store.put(CacheKey(name), RecordedStore.bytes(8 * 40 * 4, 7), options: options)
