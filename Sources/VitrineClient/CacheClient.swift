@@ -41,8 +41,8 @@ public final class CacheClient: Sendable {
 
   /// Returns the value of a URL in a style, or nil if the server has none. Counts as a use.
   ///
-  /// A value of 16 KiB or more that is stored as it was put is mapped from the server's file. Costs a request, about
-  /// 20 µs; the bytes are read when they are used. Throws ``ClientError``.
+  /// A value of 16 KiB or more that is stored as it was put is mapped from the server's file. Costs a request; the
+  /// bytes are read when they are used. Throws ``ClientError``.
   public func value(_ url: String, style: Style = .original) throws(ClientError) -> CachedValue? {
     try value(CacheKey(url, style))
   }
@@ -77,16 +77,19 @@ public final class CacheClient: Sendable {
     try value(url, style: style)?.array
   }
 
-  /// Returns whether the server has a value. Does not count as a use. Throws ``ClientError``.
+  /// Returns whether the server has a value. Does not count as a use. Costs a request. Throws ``ClientError``.
   public func contains(_ url: String, style: Style = .original) throws(ClientError) -> Bool {
     try contains(CacheKey(url, style))
   }
 
   /// Returns whether the server has a value for a whole key. See ``contains(_:style:)``.
-  public func contains(_ key: CacheKey) throws(ClientError) -> Bool {
-    let answer = try pool.exchange(request("HEAD", key))
+  public func contains(_ key: CacheKey) throws(ClientError) -> Bool { try finds("HEAD", key) }
+
+  /// Whether the server had the value of a request that has no body and needs none.
+  private func finds(_ method: StaticString, _ key: CacheKey) throws(ClientError) -> Bool {
+    let answer = try pool.exchange(request(method, key))
     switch answer.head.status {
-    case 200: return true
+    case 200, 204: return true
     case 404: return false
     default: throw answer.refusal
     }
@@ -94,7 +97,7 @@ public final class CacheClient: Sendable {
 
   // MARK: Changing
 
-  /// Stores a value, in place of an earlier one. Copies the bytes to the server.
+  /// Stores a value, in place of an earlier one. Costs a request that copies the bytes to the server: O(bytes).
   ///
   /// - Parameters:
   ///   - bytes: The value. Its length is limited by the server, to 64 MiB by default.
@@ -127,12 +130,14 @@ public final class CacheClient: Sendable {
     try put(bytes.span.bytes, for: key, metadata: metadata, expirationMilliseconds: expirationMilliseconds)
   }
 
-  /// Stores a value given as an array under a URL and a style.
+  /// Stores a value given as an array under a URL and a style, without metadata and expiry. Throws ``ClientError``, as
+  /// ``put(_:for:metadata:expirationMilliseconds:)-(RawSpan,_,_,_)`` does.
   public func put(_ bytes: [UInt8], for url: String, style: Style = .original) throws(ClientError) {
     try put(bytes, for: CacheKey(url, style))
   }
 
-  /// Removes the value of a URL in a style. Returns whether there was one. Throws ``ClientError``.
+  /// Removes the value of a URL in a style. Returns whether there was one. Costs a request. Throws ``ClientError``; after
+  /// `interrupted`, the value may have been removed.
   @discardableResult
   public func remove(_ url: String, style: Style = .original) throws(ClientError) -> Bool {
     try remove(CacheKey(url, style))
@@ -140,14 +145,7 @@ public final class CacheClient: Sendable {
 
   /// Removes the value of a whole key. See ``remove(_:style:)``.
   @discardableResult
-  public func remove(_ key: CacheKey) throws(ClientError) -> Bool {
-    let answer = try pool.exchange(request("DELETE", key))
-    switch answer.head.status {
-    case 204: return true
-    case 404: return false
-    default: throw answer.refusal
-    }
-  }
+  public func remove(_ key: CacheKey) throws(ClientError) -> Bool { try finds("DELETE", key) }
 
   /// The most bytes of metadata that a client can store.
   public static let mostMetadataBytes = 16 << 10

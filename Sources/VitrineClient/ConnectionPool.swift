@@ -64,7 +64,7 @@ final class ConnectionPool: Sendable {
   /// Sends requests over each idle connection until its released values are sent. The end of a connection releases its
   /// values, so it is no error.
   func release(by request: Request) throws(ClientError) {
-    while let connection = takeOneWithReleases() {
+    while let connection = take(mustRelease: true) {
       var limit = begin()
       do throws(Interruption) {
         _ = try exchange(request, over: connection, &limit)
@@ -74,22 +74,12 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Takes the idle connection with the most values to release, or else the one used last.
-  private func take() -> ServerConnection? {
+  /// Takes an idle connection with values to release. If there is none, takes the one used last unless `mustRelease`.
+  private func take(mustRelease: Bool = false) -> ServerConnection? {
     state.withLock { state in
       dropInherited(&state)
-      guard let last = state.idle.indices.last else { return nil }
-      let best = state.idle.indices.max { state.idle[$0].releaseCount < state.idle[$1].releaseCount } ?? last
-      return state.idle.remove(at: state.idle[best].releaseCount > 0 ? best : last)
-    }
-  }
-
-  /// Takes an idle connection with values to release; nil if there is none.
-  private func takeOneWithReleases() -> ServerConnection? {
-    state.withLock { state in
-      dropInherited(&state)
-      guard let index = state.idle.firstIndex(where: { $0.releaseCount > 0 }) else { return nil }
-      return state.idle.remove(at: index)
+      let releasing = state.idle.lastIndex { $0.hasReleases }
+      return (releasing ?? (mustRelease ? nil : state.idle.indices.last)).map { state.idle.remove(at: $0) }
     }
   }
 

@@ -22,7 +22,7 @@ final class ServerConnection: Sendable {
 
   // MARK: Values
 
-  var releaseCount: Int { values.withLock { $0.released.count } }
+  var hasReleases: Bool { values.withLock { !$0.released.isEmpty } }
   var holdsValues: Bool { values.withLock { $0.heldCount > 0 } }
 
   func hold() { values.withLock { $0.heldCount += 1 } }

@@ -64,10 +64,10 @@ import Vitrine
     try bench.end()
   }
 
-  /// The first URL of the key has a signature that has expired.
-  @Test(arguments: [true, false]) func failureOfAnotherURLIsNotShared(_ isSameStyle: Bool) async throws {
-    let bench = try PipelineBench(GatedLoader(["valid": PipelineBench.jpeg], isOpen: false))
-    let pipeline = bench.pipeline()
+  /// Requests for two URLs of one key. The second one joins the load of the first, and then the loader answers.
+  private func expiredAndValid(
+    _ bench: PipelineBench, _ pipeline: PicturePipeline, _ isSameStyle: Bool
+  ) async throws -> (Task<PictureResponse, any Error>, Task<PictureResponse, any Error>) {
     let first = Task { try await pipeline.image(for: PictureRequest("expired", key: "a", style: styles[0])) }
     try await until { bench.loader.loads.count == 1 }
     let style = styles[isSameStyle ? 0 : 1]
@@ -75,6 +75,14 @@ import Vitrine
     let joined = { isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount }
     try await until { joined() == 2 }
     bench.loader.open()
+    return (first, second)
+  }
+
+  /// The first URL of the key has a signature that has expired.
+  @Test(arguments: [true, false]) func failureOfAnotherURLIsNotShared(_ isSameStyle: Bool) async throws {
+    let bench = try PipelineBench(GatedLoader(["valid": PipelineBench.jpeg], isOpen: false))
+    let pipeline = bench.pipeline()
+    let (first, second) = try await expiredAndValid(bench, pipeline, isSameStyle)
     await #expect(throws: LoadError.status(404)) { try await first.value }
     #expect(try await second.value.origin == .network)
     try bench.end()
@@ -86,20 +94,16 @@ import Vitrine
     let decoder = GatedDecoder(holding: page)
     let bench = try PipelineBench(GatedLoader(["expired": page, "valid": PipelineBench.jpeg], isOpen: false))
     let pipeline = bench.pipeline { $0.decoder = decoder }
-    let first = Task { try await pipeline.image(for: PictureRequest("expired", key: "a", style: styles[0])) }
-    try await until { bench.loader.loads.count == 1 }
-    let style = styles[isSameStyle ? 0 : 1]
-    let second = Task { try await pipeline.image(for: PictureRequest("valid", key: "a", style: style)) }
-    let joined = { isSameStyle ? pipeline.pictures.joined.waiterCount : pipeline.pictures.originals.joined.waiterCount }
-    try await until { joined() == 2 }
-    bench.loader.open()
+    let (first, second) = try await expiredAndValid(bench, pipeline, isSameStyle)
     try await until { decoder.waitingCount > 0 }
     decoder.open()
     await #expect(throws: ImageError.self) { try await first.value }
     #expect(try await second.value.origin == .network && bench.loader.loads.count == 2)
     // Only the first URL is known as useless.
     #expect(try await pipeline.image(for: PictureRequest("valid", style: styles[2])).origin == .network)
-    await #expect(throws: LoadError.self) { try await pipeline.image(for: PictureRequest("expired", style: style)) }
+    await #expect(throws: LoadError.self) {
+      try await pipeline.image(for: PictureRequest("expired", style: styles[isSameStyle ? 0 : 1]))
+    }
     #expect(bench.loader.loads.count == 3)
     try bench.end()
   }
