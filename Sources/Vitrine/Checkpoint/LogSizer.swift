@@ -1,7 +1,8 @@
 /// Sizes the files of the log by use.
 ///
 /// A new log is small. After a checkpoint, free files grow if the log was filled fast, if a frame was longer than a
-/// file, or if the index has grown: with a log shorter than the index, checkpoints would write more than the frames do.
+/// file, if many synced records were too long for their frames, or if the index has grown: with a log shorter than the
+/// index, checkpoints would write more than the frames do.
 /// Files grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as
 /// they are.
 ///
@@ -21,8 +22,9 @@ final class LogSizer: StorePart {
   /// them.
   private static let fastTurn: UInt64 = 1_000_000_000
 
-  /// Enlarges free files if the last turn of the log asks for it. If a frame was too long for the log, also continues
-  /// the log in a longer file, because the next checkpoint then enlarges the present one.
+  /// Enlarges free files if the last turn of the log asks for it. If a frame or a record was too long for the log, and
+  /// the free files are long enough now, also continues the log in one of them: the next checkpoint then enlarges the
+  /// present one.
   func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal else { return }
     let isFast =
@@ -30,12 +32,16 @@ final class LogSizer: StorePart {
       && upkeep.state.quiet.frameByteCount >= wal.capacity / 2
     let byteCount = commitLock.withLock { held in
       let wanted = max(
-        held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.longestRefused * 2)
+        held.state.restingLogFile, isFast ? wal.capacity * 4 : 0, held.state.log.demand.longestRefused * 2,
+        held.state.log.demand.fileByteCount)
       return min(LogSizer.powerOfTwo(atLeast: wanted), held.state.largestLogFile)
     }
     guard try growArea(forLogFiles: byteCount, upkeep) else { return }
     resize(to: byteCount, upkeep) { $0 < byteCount }
-    try moveLog { log in log.longestRefused > wal.capacity && log.activeByteCount < byteCount }
+    try moveLog { log in
+      log.demand.exceeds(capacity: wal.capacity) && log.activeByteCount < byteCount
+        && log.files.allSatisfy { $0.state != .free || $0.file.byteCount >= byteCount }
+    }
   }
 
   /// Enlarges the area for the changes of a longer log. Returns false if there is no room for it.
@@ -65,7 +71,7 @@ final class LogSizer: StorePart {
   /// longer.
   func shrink(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let byteCount = commitLock.withLock { held in
-      held.state.log.forgetRefused()
+      held.state.log.demand = LogDemand()
       return held.state.restingLogFile
     }
     resize(to: byteCount, upkeep) { $0 > byteCount }

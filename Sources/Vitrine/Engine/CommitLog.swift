@@ -44,6 +44,20 @@ final class CommitLog: StorePart {
     }
   }
 
+  /// Notes a synced record that no frame carries because the log is too short. If the log should grow, requests the
+  /// checkpoint that enlarges it.
+  func noteUncarried(_ byteCount: Int, _ held: borrowing CommitLock.Held) {
+    let largest = held.state.largestLogFile
+    guard byteCount <= LogDemand.largestRecord(capacity: largest - WALFileHeader.frameStart) else { return }
+    let suitable = min(LogSizer.powerOfTwo(atLeast: byteCount * 8 + WALFileHeader.frameStart), largest)
+    guard
+      held.state.log.demand.noteUncarried(byteCount, suitable: suitable, active: held.state.log.activeByteCount),
+      held.state.ledger.admitsLog(held.state.log.demand.fileByteCount)
+    else { return }
+    signal.requestCheckpoint()
+    signal.wake()
+  }
+
   /// Writes a frame of changes to segments and applies it. Returns false if the log has no room for it. `reason`: why
   /// the entries are gone that the changes remove.
   func record(

@@ -39,8 +39,7 @@ struct WriteParts {
       context, gate: basics.gate, preparer: basics.preparer, signal: basics.signal, roomQueue: basics.roomQueue,
       supply: supply, stagedFiles: stagedFiles)
     putter = Putter(
-      context, basics, checkpoints, space, reads, committer: committer, supply: supply, deduplicator: deduplicator,
-      bodies: bodies)
+      context, basics, space, reads, committer: committer, supply: supply, deduplicator: deduplicator, bodies: bodies)
     batches = BatchWriter(
       context, gate: basics.gate, preparer: basics.preparer, meters: basics.meters, syncer: basics.syncer,
       roomQueue: basics.roomQueue, committer: committer, putter: putter)

@@ -44,8 +44,7 @@ package struct LogWriter: ~Copyable {
   package private(set) var nextSequence: UInt64
   package private(set) var opening: UInt64
   private var nextUse: UInt64
-  /// The length of the longest frame that did not fit the log.
-  package private(set) var longestRefused = 0
+  package var demand = LogDemand()
 
   package init(
     store: StoreID, entropy: any Entropy, files: [Entry], nextUse: UInt64, opening: UInt64, durableSequence: UInt64
@@ -201,10 +200,6 @@ package struct LogWriter: ~Copyable {
     defer { files[index].chargedByteCount = byteCount }
     return byteCount - files[index].chargedByteCount
   }
-
-  /// Notes a frame that was too long for the log.
-  package mutating func refuse(_ byteCount: Int) { longestRefused = max(longestRefused, byteCount) }
-  package mutating func forgetRefused() { longestRefused = 0 }
 
   /// Whether a file that is not in use may hold frames of an earlier use.
   package var holdsOldFrames: Bool { files.contains { $0.state != .active && $0.writtenEnd > 0 } }

@@ -16,11 +16,11 @@ final class LogEraser: StorePart {
   /// stay because no checkpoint vouches for payloads in it.
   func eraseLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     if wal == nil { throw .readOnly }
-    try checkpointer.writeCheckpoint(upkeep)
+    try checkpointer.writeCheckpoint(growsLog: false, upkeep)
     try eraseFreeLogFiles()
     // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
     guard try leaveActiveFile(upkeep) else { return false }
-    try checkpointer.writeCheckpoint(upkeep)
+    try checkpointer.writeCheckpoint(growsLog: false, upkeep)
     try eraseFreeLogFiles()
     // A loss of power must not bring back the names, and so the bytes, of unlinked segments.
     do throws(SystemError) { try folders.segments.sync() } catch { throw gate.fail(error) }
@@ -32,7 +32,7 @@ final class LogEraser: StorePart {
   private func leaveActiveFile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     for _ in 0..<LogEraser.mostTries {
       if try logSizer.moveLog(if: { _ in true }) { return true }
-      try checkpointer.writeCheckpoint(upkeep)
+      try checkpointer.writeCheckpoint(growsLog: false, upkeep)
       try eraseFreeLogFiles()
     }
     return false

@@ -140,7 +140,7 @@ final class Committer: StorePart {
       // Each operation has its share in `bound` already. Every further change is a removal, which takes 56 bytes.
       let bound = bound + max(0, changes.count - operations.count) * 64
       if bound > wal.capacity {
-        held.state.log.refuse(bound)
+        held.state.log.demand.refuse(bound)
         return .exceedsLog(changes.count)
       }
       // A commit without a change is durable once all earlier frames are.

@@ -12,7 +12,7 @@ final class Putter: StorePart {
   private let lifetimes: Lifetimes
   private let recordWriter: RecordWriter
   private let syncer: Syncer
-  private let checker: RecordChecker
+  private let commits: CommitLog
   private let roomQueue: RoomQueue
   private let supply: SegmentSupply
   private let deduplicator: Deduplicator
@@ -21,8 +21,8 @@ final class Putter: StorePart {
   private let conditions: ConditionChecker
 
   init(
-    _ context: StoreContext, _ basics: BasicParts, _ checkpoints: CheckpointParts, _ space: SpaceParts,
-    _ reads: ReadParts, committer: Committer, supply: SegmentSupply, deduplicator: Deduplicator, bodies: BodyRegistry
+    _ context: StoreContext, _ basics: BasicParts, _ space: SpaceParts, _ reads: ReadParts, committer: Committer,
+    supply: SegmentSupply, deduplicator: Deduplicator, bodies: BodyRegistry
   ) {
     self.context = context
     gate = basics.gate
@@ -32,7 +32,7 @@ final class Putter: StorePart {
     lifetimes = basics.lifetimes
     recordWriter = space.recordWriter
     syncer = basics.syncer
-    checker = checkpoints.checker
+    commits = basics.commits
     roomQueue = basics.roomQueue
     self.supply = supply
     self.deduplicator = deduplicator
@@ -170,7 +170,7 @@ final class Putter: StorePart {
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
     // A frame carries a reference even if the put is buffered. The payload may be durable, and the loss of the
     // reference's own unsynced record would lose it too (contract 4).
-    let isSmall = head.count + payload.count <= largestInline
+    let isSmall = head.count + payload.count <= LogDemand.largestRecord(capacity: wal?.capacity ?? 0)
     let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
     let isThere = room != nil
     let needsSync = !isCarried && (durability == .synced || isPassed || isChange)
@@ -178,7 +178,13 @@ final class Putter: StorePart {
       head.bytes, isThere ? UnsafeRawBufferPointer(start: nil, count: 0) : payload, to: reservation,
       awaitsSync: isCarried && durability == .synced)
     if needsSync || !commitsNext {
-      commitLock.withLock { held in held.state[reservation.segment].filled(reservation, isCarried: isCarried) }
+      commitLock.withLock { held in
+        held.state[reservation.segment].filled(reservation, isCarried: isCarried)
+        // Frames of batches would be longer than the log if they carried their records.
+        if durability == .synced, commitsNext, !isCarried, !isPassed {
+          commits.noteUncarried(head.count + payload.count, held)
+        }
+      }
     }
     let isTransient = shared == nil && put.payload.encoding == .zstd
     let carried = isCarried ? CarriedRecord(head: head.bytes, payload: payload, isTransient: isTransient) : nil
@@ -199,12 +205,6 @@ final class Putter: StorePart {
       record: PlacedRecord(
         reservation: reservation, sequence: sequence, headUnits: Unit.count(head.count),
         payloadUnits: Unit.count(payload.count), shared: shared, carried: carried))
-  }
-
-  /// The most bytes of a record that a frame carries. A larger record is synced in its segment.
-  var largestInline: Int {
-    let capacity = wal?.capacity ?? 0
-    return min(256 << 10, max(capacity / 8, min(capacity / 4, 4000)))
   }
 
   /// Whether the key has a pinned entry. Costs a look at the index if no entry with this hash is pinned.
