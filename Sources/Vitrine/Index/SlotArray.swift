@@ -57,6 +57,18 @@ struct SlotArray {
     return nil
   }
 
+  /// Whether an array in the order of URLs has an entry with this tag.
+  @inline(__always)
+  func contains(urlTag: UInt32) -> Bool {
+    guard capacity > 0 else { return false }
+    var place = home(urlTag)
+    while !slots[place].isEmpty {
+      if slots[place].urlTag == urlTag { return true }
+      place = next(place)
+    }
+    return false
+  }
+
   /// Returns the number of entries that an unsuccessful lookup passes from a home on.
   func runLength(from word: UInt32) -> Int {
     guard capacity > 0 else { return 0 }

@@ -9,6 +9,14 @@ extension KeyTable {
     return shard.pointee.crowds?.slot(of: hash) { mark == 0 || $0.styleMark == 0 || $0.styleMark == mark }
   }
 
+  /// Whether the URL may have an entry, in any style. Another URL with the same tag counts too. A put of a new URL asks
+  /// this in place of several lookups.
+  func mayHaveEntries(ofURL hash: KeyHash) -> Bool {
+    withShard(hash.shard) { shard in
+      shard.pointee.run.contains(urlTag: hash.urlTag) || shard.pointee.crowds.map { $0.count(ofURL: hash) > 0 } ?? false
+    }
+  }
+
   /// Calls `body` under the shard's lock with every entry of the URL, in all styles.
   package func forEachStyle(_ hash: KeyHash, _ body: (KeySlot, KeyHash) -> Void) {
     withShard(hash.shard) { shard in

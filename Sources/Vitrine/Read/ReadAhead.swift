@@ -24,7 +24,9 @@ final class ReadAhead: StorePart {
         readStyles(of: hash, heads)
         continue
       }
-      if operations[index].record != nil, Style.isOriginal(operations[index].key.style, tag: hash.styleTag) {
+      if operations[index].record?.mayReplace == false {
+        // Entries of the URL that came since then are read under the lock.
+      } else if operations[index].record != nil, Style.isOriginal(operations[index].key.style, tag: hash.styleTag) {
         let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(hash) != nil
         readStyles(beside: operations[index], isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
       } else {

@@ -232,6 +232,13 @@ final class Committer: StorePart {
     of operations: [PendingOperation], _ crowds: Crowds, _ held: borrowing CommitLock.Held
   ) -> (changes: [Change], removedCount: Int) {
     var changes = FrameChanges(capacity: operations.count)
+    if operations.count == 1, !catalog.keys.mayHaveEntries(ofURL: operations[0].key.hash),
+      var put = operations[0].change(catalog.hasher)
+    {
+      put.isPinned = operations[0].pin.isPinned(replacing: false)
+      changes.put(put, replacing: nil, in: &held.state.index)
+      return (changes.list, 0)
+    }
     var removedCount = 0
     for index in operations.indices {
       let hash = operations[index].key.hash

@@ -11,6 +11,8 @@ struct PlacedRecord {
   let carried: CarriedRecord?
   /// Blobs with the same digest that were compared with the put and cannot be shared.
   var others: [Location] = []
+  /// False if the URL had no entries when the record was placed.
+  let mayReplace: Bool
 
   var location: Location { reservation.location }
 }

@@ -84,11 +84,12 @@ final class Putter: StorePart {
           expected = try conditions.entry(of: put.key, meeting: condition)
           if expected == nil { return nil }
         }
-        var pending = try place(put, durability: durability, body: body, commitsNext: true)
-        pending.body = body
-        pending.expected = expected
+        // A list from the start: an operation has many references, and a copy counts each of them.
+        var operations = [try place(put, durability: durability, body: body, commitsNext: true)]
+        operations[0].body = body
+        operations[0].expected = expected
         let awaitsSync = durability == .synced
-        if let committed = try committer.commit([pending], moreKeys: 1, awaitsSync: awaitsSync) { return committed }
+        if let committed = try committer.commit(operations, moreKeys: 1, awaitsSync: awaitsSync) { return committed }
       }
     }
     let extent = try body == nil ? extentOfItsOwn(put) : 0
@@ -145,7 +146,8 @@ final class Putter: StorePart {
   ) throws(StoreError) -> PendingOperation {
     var put = put
     let setsPin = put.isPinned != nil
-    put.isPinned = put.isPinned ?? isPinned(put.key)
+    let mayReplace = catalog.keys.mayHaveEntries(ofURL: put.key.hash)
+    put.isPinned = put.isPinned ?? (mayReplace && isPinned(put.key))
     let payload = shared == nil ? put.payload.stored : UnsafeRawBufferPointer(start: nil, count: 0)
     let reservation: Reservation
     let sequence: UInt64
@@ -204,7 +206,8 @@ final class Putter: StorePart {
       isIndependent: put.source.given == nil || put.source.isNamed,
       record: PlacedRecord(
         reservation: reservation, sequence: sequence, headUnits: Unit.count(head.count),
-        payloadUnits: Unit.count(payload.count), shared: shared, carried: carried))
+        payloadUnits: Unit.count(payload.count), shared: shared, carried: carried,
+        mayReplace: mayReplace))
   }
 
   /// Whether the key has a pinned entry. Costs a look at the index if no entry with this hash is pinned.
