@@ -49,7 +49,7 @@ final class CommitLog: StorePart {
   func noteUncarried(_ byteCount: Int, _ held: borrowing CommitLock.Held) {
     let largest = held.state.largestLogFile
     guard byteCount <= LogDemand.largestRecord(capacity: largest - WALFileHeader.frameStart) else { return }
-    let suitable = min(LogSizer.powerOfTwo(atLeast: byteCount * 8 + WALFileHeader.frameStart), largest)
+    let suitable = min(LogSizer.powerOfTwo(atLeast: LogDemand.fileByteCount(forRecord: byteCount)), largest)
     guard
       held.state.log.demand.noteUncarried(byteCount, suitable: suitable, active: held.state.log.activeByteCount),
       held.state.ledger.admitsLog(held.state.log.demand.fileByteCount)

@@ -19,6 +19,9 @@ package struct LogDemand {
     min(256 << 10, max(capacity / 8, min(capacity / 4, 4000)))
   }
 
+  /// The bytes of a log file whose frames carry records of `byteCount` bytes.
+  package static func fileByteCount(forRecord byteCount: Int) -> Int { byteCount * 8 + WALFileHeader.frameStart }
+
   /// Whether a log of this capacity is too short.
   package func exceeds(capacity: Int) -> Bool {
     longestRefused > capacity || fileByteCount > capacity + WALFileHeader.frameStart
