@@ -16,6 +16,7 @@ import Vitrine
       try CutFiles(folder: folder, reads: .mapped).run()
     case "guarded-late": try GuardedReads(folder: folder).run()
     case "guarded-child": try GuardedReads(folder: folder).runInChild()
+    case "child-writes": try ChildStore(folder: folder).run()
     case "guarded-zeros": try GuardedReads(folder: folder).putZeros()
     case "guarded-stores": try GuardedReads(folder: folder).store()
     case "guarded-log": try GuardedReads(folder: folder).log()

@@ -1,7 +1,10 @@
 /// A few threads for calls that may block, shared by all stores of the process. Threads start when a job arrives,
 /// and end after a while without one.
 final class BlockingPool: Sendable {
-  static let shared = BlockingPool()
+  private static let ofProcess = PerProcess { BlockingPool() }
+
+  /// The pool of this process.
+  static var shared: BlockingPool { ofProcess.current }
 
   private static let idleMilliseconds = 5000
 

@@ -33,6 +33,15 @@ final class DetachedThread: Sendable {
     return 0
   }
 
+  /// Leaves signals to the embedding program's own threads. Call on a started thread. Faults stay unblocked: a blocked
+  /// fault ends the process.
+  static func blockSignals() {
+    var all = sigset_t()
+    sigfillset(&all)
+    for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }
+    pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+
   private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     if let context { Unmanaged<DetachedThread>.fromOpaque(context).takeRetainedValue().body() }
     return nil

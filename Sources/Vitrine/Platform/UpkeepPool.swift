@@ -35,24 +35,10 @@ final class UpkeepPool: BackgroundWork, Sendable {
 
   init(mostThreads: Int? = nil) { self.mostThreads = mostThreads }
 
-  /// The address of the process's pool, which is never freed.
-  private static let current = Atomic<UInt>(0)
+  private static let ofProcess = PerProcess { UpkeepPool() }
 
-  /// The pool of this process. A forked child gets a pool of its own, because it has none of the parent's threads.
-  static var shared: UpkeepPool {
-    while true {
-      let address = current.load(ordering: .acquiring)
-      if let pointer = UnsafeRawPointer(bitPattern: address) {
-        let pool = Unmanaged<UpkeepPool>.fromOpaque(pointer).takeUnretainedValue()
-        if !pool.process.isInChild { return pool }
-      }
-      let made = Unmanaged.passRetained(UpkeepPool())
-      let its = UInt(bitPattern: made.toOpaque())
-      if !current.compareExchange(expected: address, desired: its, ordering: .acquiringAndReleasing).exchanged {
-        made.release()
-      }
-    }
-  }
+  /// The pool of this process.
+  static var shared: UpkeepPool { ofProcess.current }
 
   /// Milliseconds for which a thread without a time waits for another step.
   private static let idleMilliseconds = 2000
@@ -88,11 +74,7 @@ final class UpkeepPool: BackgroundWork, Sendable {
   }
 
   private func work() {
-    // Signals are for the embedding program's own threads. Faults stay unblocked: a blocked fault ends the process.
-    var all = sigset_t()
-    sigfillset(&all)
-    for number in [SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP] { sigdelset(&all, number) }
-    pthread_sigmask(SIG_BLOCK, &all, nil)
+    DetachedThread.blockSignals()
     state.withLock { held in
       while true {
         let now = UpkeepPool.now()

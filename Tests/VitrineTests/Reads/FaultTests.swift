@@ -17,6 +17,11 @@ import Testing
     #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")
   }
 
+  @Test func forkedChildWritesAStoreOfItsOwn() throws {
+    let outcome = try runProgram("vitrine-faults", "child-writes")
+    #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")
+  }
+
   @Test func aNewStoresFoldersAreSyncedAndTheOneAboveIt() throws {
     let outcome = try runProgram("vitrine-faults", "synced-folders")
     #expect(outcome.reason == .exit && outcome.status == 0, "\(outcome.status) \(outcome.text)")
