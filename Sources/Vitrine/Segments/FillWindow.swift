@@ -3,7 +3,8 @@ import Synchronization
 /// A writable mapping of an open segment, which fills in records without a system call.
 ///
 /// Populating dirties pages, and a sync writes all dirty pages. So at most as much is populated ahead as was
-/// written since the last sync. A few records use positioned writes instead.
+/// written since the last sync. ``PagePopulator`` populates pages beside the puts, and more when half of them are used.
+/// Until then, and for the first records after a sync, positioned writes are used.
 ///
 /// Any thread. Ranges are those of reservations, which never overlap; it is closed once there are none. Only for
 /// file systems that promise the blocks of an allocated file.
@@ -12,14 +13,23 @@ import Synchronization
 package final class FillWindow: @unchecked Sendable {
   /// Set only where stores are announced: a mapping needs no open file.
   private let announced: (any File)?
-  /// The mapping; nil once closed. `lock` keeps a sync from using a mapping that is being unmapped.
+  /// The mapping; nil once closed. `lock` keeps a sync from using a mapping that is being unmapped. No thread holds it
+  /// while pages are populated.
   private var pages: PopulatedPages?
+  /// The number of calls of ``retreat()``. Under `lock`.
+  private var retreatCount = 0
   private let lock: RawLock
-  /// Bytes filled since the last sync.
+  /// Bytes filled since the last sync, or since no pages could be had.
   private let filled = Atomic<Int>(0)
+  /// Where the latest record begins.
+  private let latest = Atomic<Int>(0)
+  /// Whether pages are being populated, or will be.
+  private let isPopulating = Atomic<Bool>(false)
 
   private static let leastFilled = 64 << 10
   private static let mostAhead = 1 << 20
+  /// A sync that begins meanwhile writes at most these bytes in vain.
+  private static let step = 64 << 10
   /// Above this size a positioned write is as fast.
   private static let largestRecord = 8 << 10
   /// A smaller segment is full before populating pays off.
@@ -42,10 +52,11 @@ package final class FillWindow: @unchecked Sendable {
     }
     let mapping = pages.mapping
     let before = filled.wrappingAdd(range.count, ordering: .relaxed).oldValue
+    latest.store(range.lowerBound, ordering: .relaxed)
     if !pages.covers(range) {
-      guard before >= FillWindow.leastFilled, pages.move(to: range, ahead: min(before, FillWindow.mostAhead)) else {
-        return false
-      }
+      guard before >= FillWindow.leastFilled, populate(range, pages) else { return false }
+    } else if pages.areFew(after: range, least: min(before, FillWindow.mostAhead) / 2), announced == nil {
+      populateLater()
     }
     announced?.willStore(range)
     if let start = head.baseAddress { (mapping.start + offset).copyMemory(from: start, byteCount: head.count) }
@@ -57,10 +68,67 @@ package final class FillWindow: @unchecked Sendable {
     return !mapping.isDamaged(UnsafeRawBufferPointer(start: mapping.start + offset, count: range.count))
   }
 
+  /// Populates the pages of a range, or has a thread do so. Returns true if they are populated now. Where stores are
+  /// announced, a run must not depend on the times of another thread.
+  private func populate(_ range: Range<Int>, _ pages: PopulatedPages) -> Bool {
+    if announced != nil { return pages.move(to: range, ahead: aheadByteCount) }
+    populateLater()
+    return false
+  }
+
+  /// The number of bytes to populate from the latest record on.
+  private var aheadByteCount: Int { min(filled.load(ordering: .relaxed), FillWindow.mostAhead) }
+
+  @inline(never)
+  private func populateLater() {
+    if isPopulating.load(ordering: .relaxed) || isPopulating.exchange(true, ordering: .relaxed) { return }
+    if PagePopulator.shared.request(self) { return }
+    putOff()
+    isPopulating.store(false, ordering: .relaxed)
+  }
+
+  /// Lets as many records as after a sync go by before the next attempt to populate pages.
+  private func putOff() { filled.store(0, ordering: .relaxed) }
+
+  /// Populates the pages that are missing for the latest record and behind it. ``PagePopulator`` calls it.
+  func populateAhead() {
+    var last: Missing?
+    repeat {
+      var isPopulated = false
+      if let last { isPopulated = last.pages.mapping.populate(last.range) }
+      lock.lock()
+      if let last, isPopulated, retreatCount == last.retreatCount { last.pages.add(last.range, from: last.latest) }
+      if last != nil, !isPopulated { putOff() }
+      last = missing(least: last == nil ? 1 : FillWindow.step)
+      lock.unlock()
+    } while last != nil
+    isPopulating.store(false, ordering: .relaxed)
+  }
+
+  /// Pages to populate.
+  private struct Missing {
+    /// Keeps the mapping until they are populated.
+    let pages: PopulatedPages
+    let range: Range<Int>
+    let latest: Int
+    let retreatCount: Int
+  }
+
+  /// Returns the next step; nil if fewer than `least` bytes are missing or a sync came between. Under `lock`.
+  private func missing(least: Int) -> Missing? {
+    let (ahead, latest) = (aheadByteCount, latest.load(ordering: .relaxed))
+    guard let pages, ahead >= FillWindow.leastFilled,
+      let all = pages.missing(from: latest, ahead: ahead), all.count >= least
+    else { return nil }
+    let range = all.lowerBound..<min(all.upperBound, all.lowerBound + FillWindow.step)
+    return Missing(pages: pages, range: range, latest: latest, retreatCount: retreatCount)
+  }
+
   /// Call before a sync of the file.
   package func retreat() {
     lock.lock()
     defer { lock.unlock() }
+    retreatCount += 1
     filled.store(0, ordering: .relaxed)
     pages?.retreat()
   }
