@@ -1,4 +1,3 @@
-import Glibc
 import Vitrine
 
 /// A forked child that uses a store of its own, while the threads of the parent's engine exist in the parent alone.
@@ -9,18 +8,7 @@ struct ChildStore {
     let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 64 << 20))
     // A burst, so that threads of the engine wait for work at the fork.
     for key in 0..<2000 { try store.put(value(key, 500), for: "\(key)") }
-    let child = fork()
-    if child == 0 {
-      var alarms = sigset_t()
-      sigemptyset(&alarms)
-      sigaddset(&alarms, SIGALRM)
-      sigprocmask(SIG_UNBLOCK, &alarms, nil)
-      alarm(600)
-      do { try useOwnStore() } catch { fail("the child failed: \(error)") }
-      _exit(0)
-    }
-    var status: Int32 = 0
-    expect(waitpid(child, &status, 0) == child && status == 0, "the child ended with \(status)")
+    inChild { do { try useOwnStore() } catch { fail("the child failed: \(error)") } }
     try store.close()
   }
 

@@ -43,6 +43,23 @@ func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
   if !isTrue { fail(message()) }
 }
 
+/// Runs `body` in a forked child, and waits until the child has ended without an error. An alarm ends a child that hangs.
+func inChild(_ body: () -> Void) {
+  let child = fork()
+  if child == 0 {
+    // The parent process may have blocked it.
+    var alarms = sigset_t()
+    sigemptyset(&alarms)
+    sigaddset(&alarms, SIGALRM)
+    sigprocmask(SIG_UNBLOCK, &alarms, nil)
+    alarm(600)
+    body()
+    _exit(0)
+  }
+  var status: Int32 = 0
+  expect(waitpid(child, &status, 0) == child && status == 0, "the child ended with \(status)")
+}
+
 /// Incompressible bytes that only this number has.
 func value(_ number: Int, _ count: Int) -> [UInt8] {
   var word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1

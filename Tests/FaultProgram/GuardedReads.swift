@@ -124,19 +124,7 @@ struct GuardedReads {
     let two = try openWithTwo(at: folder)
     // Called here: statistics take the commit lock, which another thread may hold at the fork.
     let files = segmentFiles(two.store)
-    let child = fork()
-    if child == 0 {
-      // The parent process may have blocked it.
-      var alarms = sigset_t()
-      sigemptyset(&alarms)
-      sigaddset(&alarms, SIGALRM)
-      sigprocmask(SIG_UNBLOCK, &alarms, nil)
-      alarm(120)
-      lose(two, files, "in the child")
-      _exit(0)
-    }
-    var status: Int32 = 0
-    expect(waitpid(child, &status, 0) == child && status == 0, "the child ended with \(status)")
+    inChild { lose(two, files, "in the child") }
     let store = two.store
     expect(store.bytes("a") == nil && store.statistics().damagedCount == 1, "zeros were given in the parent")
     try? store.close()

@@ -3,7 +3,7 @@ import Synchronization
 /// An object of each process, which is never freed. A forked child makes another one on its first use, because it has none
 /// of the parent's threads, and no thread of it may ever release a lock that was held at the fork.
 ///
-/// Any thread. Costs two loads once the object is made.
+/// Any thread. Costs a few loads once the object is made.
 final class PerProcess<Object: AnyObject & Sendable>: Sendable {
   private final class Holder: Sendable {
     let object: Object

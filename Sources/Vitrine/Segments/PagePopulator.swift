@@ -13,7 +13,7 @@ final class PagePopulator: Sendable {
   private let state = Monitored(State())
 
   private struct State {
-    /// The windows that asked, oldest first. A window without a segment ends, and its request with it.
+    /// Oldest first. A request does not keep its window.
     var requests: [Request] = []
     var hasThread = false
   }
