@@ -217,6 +217,11 @@ static void install_fork_handlers(void) {
 
 uint32_t vitrine_fork_generation(void) { return __atomic_load_n(&fork_generation, __ATOMIC_RELAXED); }
 
+uint32_t vitrine_watch_forks(void) {
+  pthread_once(&fork_once, install_fork_handlers);
+  return vitrine_fork_generation();
+}
+
 static int make_room_for_lock(void) {
   if (lock_count < lock_room) return 0;
   int room = lock_room + 16;

@@ -1,15 +1,29 @@
 import Vitrine
 
+private final class Thing: Sendable {}
+
 /// A forked child that uses a store of its own, while the threads of the parent's engine exist in the parent alone.
 struct ChildStore {
   let folder: String
 
   func run() throws {
+    try makeThingsOfItsOwn()
     let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 64 << 20))
     // A burst, so that threads of the engine wait for work at the fork.
     for key in 0..<2000 { try store.put(value(key, 500), for: "\(key)") }
     inChild { do { try useOwnStore() } catch { fail("the child failed: \(error)") } }
     try store.close()
+  }
+
+  /// Before the process takes a lock of a store.
+  private func makeThingsOfItsOwn() throws {
+    let things = PerProcess { Thing() }
+    let thing = things.current
+    let child = fork()
+    if child == 0 { _exit(things.current === thing || things.current !== things.current ? 1 : 0) }
+    var status: Int32 = 0
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child shares the objects of its parent")
+    expect(things.current === thing, "a child has changed the objects of its parent")
   }
 
   private func useOwnStore() throws {

@@ -69,8 +69,11 @@ int vitrine_write_back(int descriptor, int64_t offset, int64_t count);
 // avoid it.
 int vitrine_copy_mapped(void *target, const void *source, size_t count);
 
-// A number that changes in a forked child, once vitrine_lock was called in the parent.
+// A number that changes in a forked child, once vitrine_lock or vitrine_watch_forks was called in the parent. May be called
+// by a signal handler.
 uint32_t vitrine_fork_generation(void);
+// Returns that number, which changes in a forked child from now on, unless memory is too short for it.
+uint32_t vitrine_watch_forks(void);
 
 // Takes a file's exclusive lock without waiting, and notes its descriptor. A forked child closes the noted descriptors.
 // Lock and note are one step for a fork. 0 or an errno; EWOULDBLOCK if another opening has the lock.

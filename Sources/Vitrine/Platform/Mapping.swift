@@ -50,14 +50,18 @@ package final class Mapping: @unchecked Sendable {
     BusErrors.haveHappened && vitrine_range_is_damaged(range, bytes.baseAddress, bytes.count)
   }
 
+  /// The bytes of a page of the system: 4096, or more on some ARM machines.
+  private static let pageByteCount = max(4096, sysconf(Int32(_SC_PAGESIZE)))
+
   /// Populates the pages of a range of a writable mapping, ready for stores. Returns false if a page cannot be had;
   /// true if the system has no such call.
   package func populate(_ range: Range<Int>) -> Bool {
     #if os(Linux)
-      let from = range.lowerBound & ~4095
-      let count = roundUp(range.upperBound, to: 4096) - from
+      let page = Mapping.pageByteCount
+      let from = range.lowerBound & ~(page - 1)
+      let end = roundUp(min(range.upperBound, byteCount), to: page)
       // MADV_POPULATE_WRITE, since Linux 5.14.
-      if madvise(start + from, min(count, roundUp(byteCount, to: 4096) - from), 23) == 0 { return true }
+      if madvise(start + from, max(0, end - from), 23) == 0 { return true }
       return errno == EINVAL
     #else
       return true
@@ -67,9 +71,13 @@ package final class Mapping: @unchecked Sendable {
   /// Unmaps the pages of a populated range: the stored bytes stay in the file, and the next store has to populate
   /// it again. A sync revokes the right to write from every mapped page, with an interrupt of the other cores for
   /// each; this does it for all of them at once.
-  package func retreat(_ range: Range<Int>) {
+  /// - Parameter keepsLast: Whether a page stays of which the range has only the beginning.
+  package func retreat(_ range: Range<Int>, keepsLast: Bool) {
     #if os(Linux)
-      if showsPageCache, !range.isEmpty { madvise(start + range.lowerBound, range.count, Int32(MADV_DONTNEED)) }
+      let page = Mapping.pageByteCount
+      let from = range.lowerBound & ~(page - 1)
+      let end = keepsLast ? range.upperBound & ~(page - 1) : roundUp(min(range.upperBound, byteCount), to: page)
+      if showsPageCache, from < end { madvise(start + from, end - from, Int32(MADV_DONTNEED)) }
     #endif
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// of the parent's threads, and no thread of it may ever release a lock that was held at the fork.
 ///
 /// Any thread. Costs a few loads once the object is made.
-final class PerProcess<Object: AnyObject & Sendable>: Sendable {
+package final class PerProcess<Object: AnyObject & Sendable>: Sendable {
   private final class Holder: Sendable {
     let object: Object
     let process = ForkGuard()
@@ -16,9 +16,9 @@ final class PerProcess<Object: AnyObject & Sendable>: Sendable {
   /// The address of the holder of the process that made it; 0 at first.
   private let address = Atomic<UInt>(0)
 
-  init(_ make: @escaping @Sendable () -> Object) { self.make = make }
+  package init(_ make: @escaping @Sendable () -> Object) { self.make = make }
 
-  var current: Object {
+  package var current: Object {
     while true {
       let found = address.load(ordering: .acquiring)
       if let pointer = UnsafeRawPointer(bitPattern: found) {

@@ -66,12 +66,12 @@ package final class PopulatedPages: Sendable {
     let packed = UInt64(wanted.lowerBound >> 12) | UInt64(wanted.upperBound >> 12) << 32
     let old = PopulatedPages.bytes(pages.exchange(packed, ordering: .relaxed))
     if old.lowerBound < wanted.lowerBound {
-      mapping.retreat(old.lowerBound..<min(old.upperBound, wanted.lowerBound))
+      mapping.retreat(old.lowerBound..<min(old.upperBound, wanted.lowerBound), keepsLast: true)
     }
   }
 
   /// Call before a sync, which would otherwise write-protect the pages one by one.
   package func retreat() {
-    mapping.retreat(PopulatedPages.bytes(pages.exchange(0, ordering: .relaxed)))
+    mapping.retreat(PopulatedPages.bytes(pages.exchange(0, ordering: .relaxed)), keepsLast: false)
   }
 }

@@ -15,7 +15,7 @@ func isRunning(_ processID: Int32) -> Bool { processID > 0 && (kill(processID, 0
 
 /// Tells a forked child from the process that made the value.
 struct ForkGuard: Sendable {
-  private let generation = vitrine_fork_generation()
+  private let generation = vitrine_watch_forks()
 
   @inline(__always)
   var isInChild: Bool { generation != vitrine_fork_generation() }

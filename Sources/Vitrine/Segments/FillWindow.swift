@@ -30,6 +30,8 @@ package final class FillWindow: @unchecked Sendable {
   private static let mostAhead = 1 << 20
   /// A sync that begins meanwhile writes at most these bytes in vain.
   private static let step = 64 << 10
+  /// After so many steps, another window has its turn.
+  private static let mostSteps = 32
   /// Above this size a positioned write is as fast.
   private static let largestRecord = 8 << 10
   /// A smaller segment is full before populating pays off.
@@ -53,9 +55,10 @@ package final class FillWindow: @unchecked Sendable {
     let mapping = pages.mapping
     let before = filled.wrappingAdd(range.count, ordering: .relaxed).oldValue
     latest.store(range.lowerBound, ordering: .relaxed)
+    let ahead = min(before, FillWindow.mostAhead)
     if !pages.covers(range) {
       guard before >= FillWindow.leastFilled, populate(range, pages) else { return false }
-    } else if pages.areFew(after: range, least: min(before, FillWindow.mostAhead) / 2), announced == nil {
+    } else if ahead >= FillWindow.leastFilled, pages.areFew(after: range, least: ahead / 2), announced == nil {
       populateLater()
     }
     announced?.willStore(range)
@@ -93,7 +96,8 @@ package final class FillWindow: @unchecked Sendable {
   /// Populates the pages that are missing for the latest record and behind it. ``PagePopulator`` calls it.
   func populateAhead() {
     var last: Missing?
-    repeat {
+    // The first turn only looks, and each later one takes a step.
+    for _ in 0...FillWindow.mostSteps {
       var isPopulated = false
       if let last { isPopulated = last.pages.mapping.populate(last.range) }
       lock.lock()
@@ -101,7 +105,8 @@ package final class FillWindow: @unchecked Sendable {
       if last != nil, !isPopulated { putOff() }
       last = missing(least: last == nil ? 1 : FillWindow.step)
       lock.unlock()
-    } while last != nil
+      if last == nil { break }
+    }
     isPopulating.store(false, ordering: .relaxed)
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Vitrine
 
 /// Records that are stored through a mapping, whose pages another thread populates.
-@Suite struct FillWindowTests {
+@Suite(.timeLimit(.minutes(60))) struct FillWindowTests {
   private static let byteCount = 4 << 20
   private static let recordByteCount = 1000
 
