@@ -7,7 +7,7 @@ struct ChildStore {
   let folder: String
 
   func run() throws {
-    try makeThingsOfItsOwn()
+    makeThingsOfItsOwn()
     let store = try CacheStore.open(at: folder, options: StoreOptions(byteBudget: 64 << 20))
     // A burst, so that threads of the engine wait for work at the fork.
     for key in 0..<2000 { try store.put(value(key, 500), for: "\(key)") }
@@ -16,13 +16,13 @@ struct ChildStore {
   }
 
   /// Before the process takes a lock of a store.
-  private func makeThingsOfItsOwn() throws {
+  private func makeThingsOfItsOwn() {
     let things = PerProcess { Thing() }
     let thing = things.current
-    let child = fork()
-    if child == 0 { _exit(things.current === thing || things.current !== things.current ? 1 : 0) }
-    var status: Int32 = 0
-    expect(waitpid(child, &status, 0) == child && status == 0, "a child shares the objects of its parent")
+    inChild {
+      expect(things.current !== thing, "a child shares the objects of its parent")
+      expect(things.current === things.current, "a child makes its objects twice")
+    }
     expect(things.current === thing, "a child has changed the objects of its parent")
   }
 

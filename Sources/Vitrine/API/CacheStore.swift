@@ -232,7 +232,7 @@ public final class CacheStore: Sendable {
   private func put(
     _ bytes: borrowing RawSpan, _ url: borrowing RawSpan, _ style: Style, _ options: PutOptions
   ) throws(StoreError) {
-    try url.withUnsafeBytes { url throws(StoreError) in
+    _ = try url.withUnsafeBytes { url throws(StoreError) in
       try bytes.withUnsafeBytes { bytes throws(StoreError) in
         try change { core in
           core.writes.forgetter.forget([CacheKey(bytes: Array(url), style)], withStyles: true)

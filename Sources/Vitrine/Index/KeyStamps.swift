@@ -1,3 +1,5 @@
+import CVitrineSystem
+
 /// The stamps of the entries: when each was last used.
 extension KeyTable {
   /// Notes a use; does nothing if the entry was moved or removed.
@@ -118,18 +120,30 @@ extension KeyTable {
     }
   }
 
-  /// Gives an entry that the hash fits the stamp and the uses of a use, unless it was used or put later.
-  func note(_ use: KeyUse) {
+  /// Gives each entry that a use fits the stamp and the uses of that use, unless it was used or put later.
+  /// - Parameters:
+  ///   - index: The shard of all uses.
+  func note(_ uses: [KeyUse], shard index: Int) {
     let count = clock.count
-    guard use.stamp <= count, count - use.stamp <= RecencyClock.oldestKept else { return }
-    withShard(use.hash.shard) { shard in
-      guard let slot = slot(of: use.hash, shard, where: { _ in true }),
-        use.stamp > RecencyClock.count(of: slot.pointee.stamp, at: count)
-      else { return }
-      slot.pointee.stamp = UInt32(truncatingIfNeeded: use.stamp)
-      slot.pointee.uses = use.uses
+    withShard(index) { shard in
+      for place in uses.indices {
+        let ahead = place + KeyTable.usesAhead
+        if ahead < uses.count {
+          vitrine_prefetch(shard.pointee.run.slots + shard.pointee.run.home(uses[ahead].hash.urlTag))
+        }
+        let use = uses[place]
+        guard use.stamp <= count, count - use.stamp <= RecencyClock.oldestKept,
+          let slot = slot(of: use.hash, shard, where: { _ in true }),
+          use.stamp > RecencyClock.count(of: slot.pointee.stamp, at: count)
+        else { continue }
+        slot.pointee.stamp = UInt32(truncatingIfNeeded: use.stamp)
+        slot.pointee.uses = use.uses
+      }
     }
   }
+
+  /// How many uses before its turn the slot of a use is fetched into the processor's cache.
+  private static let usesAhead = 8
 }
 
 extension RecencyClock {

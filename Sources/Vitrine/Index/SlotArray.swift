@@ -34,7 +34,7 @@ struct SlotArray {
 
   // MARK: Places
 
-  /// Returns the place where a probe for a URL or a style begins. `capacity` is not 0.
+  /// Returns the place where a probe for a URL or a style begins; 0 for an array without places.
   @inline(__always)
   func home(_ word: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(word) &* UInt64(capacity)) >> 32) }
 

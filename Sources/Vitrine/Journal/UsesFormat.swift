@@ -48,7 +48,7 @@ package struct UseBlock: Sendable, Equatable {
   }
 
   /// Returns nil for bytes that are no block of the store.
-  package init?(_ bytes: UnsafeRawBufferPointer, store: StoreID) {
+  package init?(_ bytes: UnsafeRawBufferPointer, store: StoreID, readsUses: Bool = true) {
     guard bytes.count == UseBlock.byteCount, let p = bytes.baseAddress,
       p.u64(0) == UseBlock.checksum(bytes, store), p.u64(8) < UInt64(1) << 62, p.u64(16) < UInt64(1) << 62,
       p.u64(40) <= UseBlock.mostUses
@@ -59,6 +59,7 @@ package struct UseBlock: Sendable, Equatable {
     // Bounded so that differences of times do not overflow.
     time = min(max(p.i64(32), -1 << 60), 1 << 60)
     uses = []
+    if !readsUses { return }
     let count = Int(p.u64(40))
     uses.reserveCapacity(count)
     var next: UInt64 = 0

@@ -123,10 +123,8 @@ package struct FoundUses {
     self.file = file
     self.store = store
     blockCount = byteCount / UseBlock.byteCount
-    for place in 0..<blockCount {
-      guard var block = FoundUses.block(file, place, store) else { continue }
+    forEachBlock(readsUses: false) { place, block in
       if block.number >= newest?.number ?? 0 { newest = (place, block.number) }
-      block.uses = []
       heads.append(block)
     }
     heads.sort { $0.clock < $1.clock }
@@ -142,10 +140,42 @@ package struct FoundUses {
   /// The bytes by which the file counts against the budget.
   static func charge(of file: any File) -> Int { (try? file.status().chargedByteCount(atMost: .max >> 1)) ?? 0 }
 
-  fileprivate static func block(_ file: any File, _ place: Int, _ store: StoreID) -> UseBlock? {
+  fileprivate static func block(
+    _ file: any File, _ place: Int, _ store: StoreID, readsUses: Bool = true
+  ) -> UseBlock? {
     let start = place * UseBlock.byteCount
     guard let bytes = try? file.read(start..<start + UseBlock.byteCount) else { return nil }
-    return bytes.withUnsafeBytes { UseBlock($0, store: store) }
+    return bytes.withUnsafeBytes { UseBlock($0, store: store, readsUses: readsUses) }
+  }
+
+  /// The most blocks that one call reads.
+  private static let blocksAtOnce = 64
+
+  /// The uses that are noted together, so that the lock of a shard is taken once for many of them.
+  private static let usesAtOnce = 1 << 15
+  /// The most uses of a shard whose memory is kept for the next ones. A file may have uses of one shard alone.
+  private static let mostKept = 4 * usesAtOnce / KeyTable.shardCount
+
+  /// Calls `body` with the valid blocks. A place that cannot be read has none.
+  private func forEachBlock(readsUses: Bool, _ body: (_ place: Int, _ block: UseBlock) -> Void) {
+    let buffer = ByteBuffer(capacity: min(blockCount, FoundUses.blocksAtOnce) * UseBlock.byteCount)
+    for first in stride(from: 0, to: blockCount, by: FoundUses.blocksAtOnce) {
+      let count = min(FoundUses.blocksAtOnce, blockCount - first)
+      let range = first * UseBlock.byteCount..<(first + count) * UseBlock.byteCount
+      let isRead = (try? file.read(into: buffer, count: range.count, at: range.lowerBound)) != nil
+      for place in first..<first + count {
+        let block: UseBlock?
+        if isRead {
+          let start = (place - first) * UseBlock.byteCount
+          let end = min(start + UseBlock.byteCount, buffer.count)
+          let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[min(start, end)..<end])
+          block = UseBlock(bytes, store: store, readsUses: readsUses)
+        } else {
+          block = FoundUses.block(file, place, store, readsUses: readsUses)
+        }
+        if let block { body(place, block) }
+      }
+    }
   }
 
   /// The reading of the recency clock with which loading begins: that of the checkpoint, or if many uses came after it,
@@ -166,12 +196,24 @@ package struct FoundUses {
     guard let last = heads.last else { return }
     let clock = keys.clock
     if last.clock > clock.count { clock.set(last.clock) }
-    for place in 0..<blockCount {
-      guard let block = FoundUses.block(file, place, store), block.clock <= last.clock else { continue }
-      for use in block.uses { keys.note(use) }
-    }
     for head in heads where head.clock > checkpoint {
       times?.withLock { $0.note(stamp: UInt32(truncatingIfNeeded: head.clock), time: head.time) }
     }
+    var uses = [[KeyUse]](repeating: [], count: KeyTable.shardCount)
+    var count = 0
+    func noteAll() {
+      for shard in uses.indices {
+        keys.note(uses[shard], shard: shard)
+        uses[shard].removeAll(keepingCapacity: uses[shard].count <= FoundUses.mostKept)
+      }
+      count = 0
+    }
+    forEachBlock(readsUses: true) { _, block in
+      guard block.clock <= last.clock else { return }
+      for use in block.uses { uses[use.hash.shard].append(use) }
+      count += block.uses.count
+      if count >= FoundUses.usesAtOnce { noteAll() }
+    }
+    noteAll()
   }
 }
