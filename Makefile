@@ -178,7 +178,7 @@ fuzz: setup ## Feed hostile bytes to parsers, stores and the tool: TARGET=all TI
 coverage: setup ## Run the tests and show their coverage; fails if it is less than 95 % of the engine
 	@scripts/coverage
 
-docs: setup ## Make the reference of the three libraries as a web site
+docs: setup ## Make the reference of all libraries as a web site
 	@scripts/docs
 
 library: setup ## Build the shared library of the C interface, without Swift at run time

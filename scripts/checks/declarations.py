@@ -8,8 +8,8 @@ TYPE = re.compile(
     r"\b(?P<kind>struct|class|enum|actor|protocol|extension)\s+(?!(?:func|let|var|subscript|init)\b)`?(?P<name>\w[\w.]*)`?[^{}]*\{")
 BRACE = re.compile(r"[{}]")
 STORED = re.compile(
-    r"^[ \t]*(?:(?:(?:public|package|internal|fileprivate|private)(?:\(set\))?|final|lazy|weak|unowned(?:\(\w+\))?|"
-    r"nonisolated(?:\(unsafe\))?|@\w+(?:\([^)\n]*\))?)\s+)*"
+    r"^[ \t]*(?:(?:(?:public|package|internal|fileprivate|private)(?:\(set\))?|final|lazy|weak|dynamic|unowned(?:\(\w+\))?|"
+    r"nonisolated(?:\(unsafe\))?|@\w+(?:\((?:[^()\n]|\([^()\n]*\))*\))?)\s+)*"
     r"(?P<kind>let|var)\s+(?P<rest>(?:\([^()]*\)|\[[^\[\]]*\]|[^\n(\[])*)", re.MULTILINE)
 NAMED = re.compile(
     r"(?P<modifiers>(?:[\w@]+(?:\([^)\n]*\))?[ \t]+)*)\b(?:func|let|var|typealias|associatedtype|macro|struct|class|enum|actor|"

@@ -23,6 +23,7 @@ CODE = r"(?:\w+[?!]?\s*\.\s*)*\bcode\b"
 # Values of errno: by name, or as a number that is made or compared as a code.
 ERRNO = re.compile(
     rf"\berrno\b|\bSystemError\s*\(\s*code:\s*{NUMBER}\w*|\bcode\s*{COMPARES}\s*{NUMBER}\w*|"
+    rf"\bcode\s*[-+^&|]\s*\d\w*|\bcase\s+-?\d\w*\s*=\s*{CODE}|"
     rf"\b\d\w*\s*\)?\s*{COMPARES}\s*{CODE}|[\[(][-\s\d,.<]*\d[-\s\d,.<]*[\])]\s*\.\s*contains\s*\([^()\n]*\bcode\b|"
     r"(?<![.\w])(?!EOF\b)E[A-Z0-9]{2,}\b")
 # A name for a number, or for several, and a comparison of a code with a name.
@@ -31,7 +32,7 @@ NUMBERED = re.compile(
 NAMED_CODE = re.compile(
     rf"\bcode\s*{COMPARES}\s*(?P<right>\w+(?:\.\w+)*)|(?P<left>\b[A-Za-z_]\w*(?:\.\w+)*)\s*{COMPARES}\s*{CODE}|"
     r"(?P<several>\b[A-Za-z_]\w*(?:\.\w+)*)\s*\.\s*contains\s*\([^()\n]*\bcode\b")
-CODES = re.compile(r"\bswitch\b[^{\n]*?(\.?)\bcode\s*\{")
+CODES = re.compile(r"\bswitch\b[^{\n]*?(\.?)\bcode\s*\)*\s*\{")
 CODE_CASE = re.compile(r"\bcase\s+-?(\d+)[^:\n]*:")
 # Members of the standard library that an extension of the engine may have, too.
 STANDARD = frozenset(
@@ -40,7 +41,7 @@ STANDARD = frozenset(
     "resume reversed sort sorted split store suffix update values write zip".split())
 HIGHEST_WITH_POINTERS = 4  # The number of a layer.
 # The view of bytes for the length of a call is allowed in each layer.
-POINTER = re.compile(r"\b(?!UnsafeRawBufferPointer\b)(?:Unsafe\w*|Opaque)Pointer\b")
+POINTER = re.compile(r"\b(?!UnsafeRawBufferPointer\b)(?:Unsafe\w*|Opaque)Pointer\b|\bwithUnsafe(?:Mutable)?Pointer\b")
 MEMBER_USE = re.compile(r"\.\s*`?(\w+)")
 ANY_NAME = re.compile(r"\b(?:func|let|var|case|typealias|struct|enum|class|actor|protocol|inout|for|in)\s+`?(\w+)|\b(\w+)\s*:")
 

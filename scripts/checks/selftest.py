@@ -127,7 +127,8 @@ class TidyTests(unittest.TestCase):
             "let a = SystemError(code: 5)", "let b = code == 28", "let c = EIO", "let d = errno",
             "let e = SystemError(code: Int32(5))",
             "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN",
-            "let j = error.code > 27 && a", "let k = 29 > error.code", "let l = (27...28).contains(error.code)"]
+            "let j = error.code > 27 && a", "let k = 29 > error.code", "let l = (27...28).contains(error.code)",
+            "let r = error.code - 28 == 0", "if case 28 = error.code {}"]
         other = [
             "let m = SystemError(code: SystemError.noSpace)", "let n = Kind.EIO", "let o = [12, 23].contains(size)",
             "let p = barcode == 28", "let q = size > 27"]
@@ -148,8 +149,9 @@ class TidyTests(unittest.TestCase):
     def test_errno_values_among_cases_are_found(self):
         self.add("Sources/Vitrine/Journal/Log.swift", (
             "func tell() {\n  switch error.code {\n  case 2: break\n  case 12, 28: break\n  }\n"
-            "  switch code {\n  case 2: break\n  case 28: break\n  }\n  switch size {\n  case 28: break\n  }\n}\n"))
-        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (5, 6, 10)])
+            "  switch code {\n  case 2: break\n  case 28: break\n  }\n  switch size {\n  case 28: break\n  }\n"
+            "  switch (error.code) {\n  case 28: break\n  }\n}\n"))
+        self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", line) for line in (5, 6, 10, 16)])
 
     def test_long_files_are_found(self):
         for name in ("Sources/Vitrine/Journal/Log.swift", "Sources/cachectl/Get.swift", "Tests/StoreTests/StoreTests.swift"):
@@ -191,7 +193,7 @@ class TidyTests(unittest.TestCase):
     def test_part_with_a_lock_has_the_limit_of_types_with_state(self):
         fields = "".join(f"  let a{index} = 1\n" for index in range(12))
         for number, last in enumerate((
-                "let a = 1", "let a: CommitLock", "let a: UpkeepLock", "let a: EvictionLock", "let a = LevelLock<Level, State>()",
+                "let a = 1", "let a: CommitLock", "let a: UpkeepLock", "let a: EvictionLock", "let a: LevelLock<Level, State>",
                 "let a = Monitor()", "let a = Monitored(0)", "let a: UnsafeMutablePointer<Int>", "let a: UnsafeMutableRawBufferPointer")):
             self.write("Sources/Vitrine/Platform/Kind.swift", f"class Putter {{\n{fields}  {last}\n}}\n")
             self.expect(*[("properties", "Sources/Vitrine/Platform/Kind.swift", 1)] * (number > 0))
@@ -233,22 +235,42 @@ class TidyTests(unittest.TestCase):
     def test_unchecked_types_without_an_invariant_are_found(self):
         self.write("Sources/cachectl/Kind.swift", (
             "// Invariant: of another type.\n\nfinal class A: @unchecked Sendable {}\n"
-            "/// B. Invariant: none.\n@frozen\npublic struct B:\n  @unchecked Sendable {}\n"
+            "/// B. Invariant: set only once.\n@frozen\npublic struct B:\n  @unchecked Sendable {}\n"
             "// Invariant: a is locked.\n/// C.\nclass C: @unchecked Sendable {\n"
             "  let a = 1\n\n  /// The invariant: not this.\n"
             "  private class D: @unchecked\n    Sendable {}\n}\n/// E.\nextension E: @unchecked Sendable {}\n"))
         self.expect(*[("unchecked", "Sources/cachectl/Kind.swift", line) for line in (3, 14, 18)])
 
+    def test_bare_heading_is_no_invariant(self):
+        self.write("Sources/cachectl/Kind.swift", "/// Invariant: none.\nfinal class A: @unchecked Sendable {}\n")
+        self.expect(("unchecked", "Sources/cachectl/Kind.swift", 2))
+
+    def test_unchecked_variables_without_an_invariant_are_found(self):
+        self.write("Sources/cachectl/Kind.swift", (
+            "enum A {\n  nonisolated(unsafe) private static var a: Int?\n"
+            "  /// Invariant: set before any thread starts.\n  nonisolated(unsafe) static var b = 1\n"
+            "  static func c() {\n    nonisolated(unsafe) let d = 1\n  }\n}\n"))
+        self.expect(("unchecked", "Sources/cachectl/Kind.swift", 2))
+
+    def test_second_lock_with_a_token_is_found(self):
+        self.write("Sources/Vitrine/Store/Locks.swift", (
+            "typealias OneLock = LevelLock<OneLevel, Void>\ntypealias TwoLock = LevelLock<TwoLevel, State>\n"))
+        self.write("Sources/Vitrine/Store/Some.swift", (
+            "struct Some {\n  let one = OneLock(())\n  let two = TwoLock(State())\n"
+            "  func take(_ lock: TwoLock) { OneLock(()).withLock { _ in } }\n"
+            "  let three = LevelLock<OneLevel, Void>(())\n}\n"))
+        self.expect(*[("locks", "Sources/Vitrine/Store/Some.swift", line) for line in (4, 5)])
+
     def test_ways_around_the_probe_are_found(self):
         lines = [
             "let a = store.core.context", "let b = store?.core?.context", "let c = core!\n  .context",
             "let d = core.writes.putter.context", "lock.withLock { held in held.state.a }", "let e = test.context",
-            "let f = core.probe"]
+            "let f = core.probe", "store.first.context.commitLock.withLock { h in h.state.a }", "let g: StoreParts = f()"]
         self.write("Tests/StoreTests/Some.swift", "".join(f"{line}\n" for line in lines))
         self.write("Tests/StoreTests/LockTokenTests.swift", lines[4])
         self.write("Tests/StoreTests/MustNotCompile/Token.swift", lines[0])
         self.expect(
-            *[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6)], ("core", "Tests/StoreTests/Some.swift", 1))
+            *[("probes", "Tests/StoreTests/Some.swift", line) for line in (1, 2, 3, 5, 6, 9, 10)], ("core", "Tests/StoreTests/Some.swift", 1))
 
     def test_uses_of_the_core_are_found_under_any_name(self):
         self.write("Tests/StoreTests/Some.swift", (
@@ -290,8 +312,8 @@ class TidyTests(unittest.TestCase):
     def test_ordinary_comment_is_no_documentation(self):
         self.write("Sources/Vitrine/Store/Kind.swift", (
             "/* One. */\npublic let one = 1\n/*\n Two.\n */\npublic let two = 2\n/** Three. */\npublic let three = 3\n"
-            "/**\n Four.\n */\n@frozen\npublic struct Four {}\n// Five.\npublic let five = 5\n"))
-        self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (2, 6, 15)])
+            "/**\n Four.\n */\n@frozen\npublic struct Four {}\n// Five.\npublic let five = 5\n///\npublic let six = 6\n"))
+        self.expect(*[("undocumented", "Sources/Vitrine/Store/Kind.swift", line) for line in (2, 6, 15, 17)])
 
     def test_citations_of_missing_things_are_found(self):
         missing = [

@@ -19,19 +19,26 @@ VALUES = {
     "StoreStatistics": "statistics", "EntryInfo": "the description of an entry", "ReplayReport": "a report",
     "CrashReport.Workload": "a report", "Demonstration.Outcome": "a report"}
 # Parts that compose others, and change nothing of their own. They have a limit of their own.
-PARTS = {"Maintainer": 16, "Putter": 16, "Closer": 16}
+PARTS = {"Putter": 16, "Closer": 16}
 # Folders of public types, which have files by topic.
 BY_TOPIC = (f"{ENGINE}/API/",)
 UNCHECKED = re.compile(r"@unchecked\s+Sendable\b")
 INITIALIZER = re.compile(r"\binit[?!]?\s*(?:<[^>]*>)?\s*\(")
 COMMENT = re.compile(r"^\s*//+ ?")
-INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: ", re.MULTILINE)
+# At least three words: a statement, and not the bare heading.
+INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: (?=(?:\S+\s+){2}\S)", re.MULTILINE)
+UNSAFE_VARIABLE = re.compile(r"\bnonisolated\(unsafe\)[^=\n]*?\bvar\s+`?(\w+)")
+# The locks whose tokens lead to state, and a place that makes one.
+LOCK = re.compile(r"\btypealias\s+(\w+)\s*=\s*LevelLock\s*<")
+LOCK_TYPE = "LevelLock"
 # Uses of a store's core beyond its probe, and of its type. The core of a simulated disk is another type.
 CORE = re.compile(r"(?<!\bdisk)\s*[?!]?\s*\.\s*core\b(?!\s*[?!]?\s*\.\s*probe\b)|\bStoreCore\b")
 TRAIT = re.compile(r"\.trait\(\s*name:\s*\"(\w+)\"")
 MOST_FILES_OF_A_TRAIT = 9
 # A path from a store's core to the state that its parts share, and the state behind a lock.
-PROBE = re.compile(r"\bcore\s*(?:[?!]?\s*\.\s*\w+)*?[?!]?\s*\.\s*context\b|\bheld\s*\.\s*state\b")
+PROBE = re.compile(
+    r"\bcore\s*(?:[?!]?\s*\.\s*\w+)*?[?!]?\s*\.\s*context\b|\bheld\s*\.\s*state\b|\b(?:commit|upkeep|eviction)Lock\b|"
+    r"\bStoreParts\b")
 # Tests of the locks themselves, and sources that the compiler must reject.
 LOCK_TESTS = ("LockTokenTests", "MustNotCompile")
 
@@ -129,6 +136,33 @@ def check_unchecked(tree):
                     "state above it which lock or owner makes it safe", of[1] if of else "")
 
 
+def check_unsafe_variables(tree):
+    """A variable that the compiler does not check for races has a comment with its invariant, too."""
+    for name in tree.under("Sources"):
+        code, lines = split_swift(tree.read(name))[0], tree.read(name).splitlines()
+        for match in UNSAFE_VARIABLE.finditer(code):
+            line = line_of(code, match.start())
+            if not INVARIANT.search(comment_above(lines, line - 1)):
+                yield Finding(
+                    name, line, "unchecked", f"{match[1]} is nonisolated(unsafe), and no comment says 'Invariant:'",
+                    "state above it which lock or owner makes it safe", match[1])
+
+
+def check_locks(tree):
+    """Each lock with a token is made in one place. The token of a second lock would pass for that of the first."""
+    texts = {name: split_swift(tree.read(name))[0] for name in tree.under(ENGINE)}
+    names = {match[1] for code in texts.values() for match in LOCK.finditer(code)}
+    made = {}
+    for name, code in texts.items():
+        for match in re.finditer(rf"\b({'|'.join([*sorted(names), LOCK_TYPE])})\s*(?:<[^<>]*>\s*)?\(", code):
+            made.setdefault(match[1], []).append((name, line_of(code, match.start())))
+    for lock, places in made.items():
+        for name, line in places[0 if lock == LOCK_TYPE else 1:]:
+            yield Finding(
+                name, line, "locks", f"{lock} is made here too" if lock != LOCK_TYPE else f"{lock} is made without its name",
+                "take the token of the store's lock as a parameter", lock)
+
+
 def check_probes(tree):
     """Tests reach a store through its interface and its probe."""
     for name in tree.under("Tests"):
@@ -167,4 +201,4 @@ def check_traits(tree):
 
 
 CHECKS = [
-    check_length, check_properties, check_initializers, check_spread, check_unchecked, check_probes, check_core, check_traits]
+    check_length, check_properties, check_initializers, check_spread, check_unchecked, check_unsafe_variables, check_locks, check_probes, check_core, check_traits]

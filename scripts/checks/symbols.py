@@ -37,7 +37,11 @@ def is_documented(lines, index):
         while index > 0 and "/*" not in lines[index]:
             index -= 1
         return lines[index].lstrip().startswith("/**")
-    return index >= 0 and lines[index].lstrip().startswith("///")
+    while index >= 0 and lines[index].lstrip().startswith("///"):
+        if lines[index].lstrip(" /"):
+            return True
+        index -= 1
+    return False
 
 
 def public_declarations(text):

@@ -43,7 +43,7 @@ final class CheckpointRoom: StorePart {
         let growth = try upkeep.state.checkpoints.noteRoom(byteCount, index)
         commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }
       }
-      // After the files: a root may name each block of the area.
+      // The area grows after the files, because a root may name each block of the area.
       if room.blockCount > upkeep.state.pieces?.blockCount ?? .max {
         let growth = try upkeep.state.pieces?.allocate(blockCount: room.blockCount) ?? 0
         commitLock.withLock { held in held.state.ledger.add(growth, to: .checkpoints) }

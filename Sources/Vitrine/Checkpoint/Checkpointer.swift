@@ -251,7 +251,7 @@ final class Checkpointer: StorePart {
     guard let root = image.root, let file = upkeep.state.checkpoints.slots[image.index].file else { return }
     if upkeep.state.pieces?.hasRoom(for: root.draft) == false {
       try eraseOlderCheckpoint(upkeep)
-      // The plan may count a block less for each part.
+      // There may be too few blocks even now: the plan may count one block too few for each part.
       if upkeep.state.pieces?.hasRoom(for: root.draft) == false { throw .noSpace }
     }
     do throws(SystemError) {

@@ -1,6 +1,6 @@
 /// The origin of an entry: 1 to 16 bytes, such as the digest of an original or the version of a recipe.
 public struct Source: Sendable, Hashable {
-  /// The bytes as little-endian numbers, zeros behind them.
+  /// The bytes are two little-endian numbers, filled up with zeros.
   let low: UInt64
   let high: UInt64
   let byteCount: UInt8

@@ -76,7 +76,7 @@ final class ThreadContext {
   func releaseCompressed() { compressed.removeAll(keeping: ThreadContext.mostKept) }
 
   /// Decompresses exactly `byteCount` bytes into a buffer that stays until ``releaseValue()``; nil if the bytes are
-  /// not a valid frame of that length. A length that the bytes cannot have allocates nothing.
+  /// not a valid frame of that length. If so few bytes cannot have that length, nothing is allocated.
   func decompress(_ bytes: UnsafeRawBufferPointer, byteCount: Int) -> UnsafeRawBufferPointer? {
     guard ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count) == UInt64(byteCount),
       byteCount <= (bytes.count / ThreadContext.leastBlock + 1) * ThreadContext.mostOfBlock

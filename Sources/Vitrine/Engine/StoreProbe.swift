@@ -15,9 +15,9 @@ package struct StoreProbe {
   package var walFolder: any Directory { core.context.folders.wal }
   /// The time of the store's clock, in milliseconds.
   package var wallMilliseconds: Int64 { core.context.environment.clock.wallMilliseconds() }
-  /// The counters that the COUNTERS file has.
   /// Whether any sequence waits for events.
   var hasListeners: Bool { core.context.events.hasSubscribers }
+  /// The counters that the COUNTERS file has.
   var publishedCounters: Counters { core.basics.meters.publishedCounters }
 
   // MARK: Index

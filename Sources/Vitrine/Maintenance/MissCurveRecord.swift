@@ -3,7 +3,7 @@ struct MissCurveRecord: Sendable, Equatable {
   /// The budgets of the points in eighths of the present one.
   static let eighths = [1, 2, 4, 8, 16, 32, 64]
   static let pointCount = 7
-  /// Fewer followed keys say too little.
+  /// With fewer followed keys, the estimate is too inaccurate.
   static let leastKeys = 32
 
   /// 0 if there is no curve.

@@ -49,7 +49,7 @@ package final class PopulatedPages: Sendable {
     return start < end ? start..<end : nil
   }
 
-  /// The least bytes of used pages that are given back at once, because that interrupts the other cores.
+  /// The least bytes of used pages that are released together, because each release interrupts the other cores.
   private static let leastUsed = 512 << 10
 
   /// Notes that missing pages are populated. `first`: the first byte that stores still need.
@@ -61,7 +61,7 @@ package final class PopulatedPages: Sendable {
     know((isMuchUsed ? unused : known.lowerBound)..<populated.upperBound)
   }
 
-  /// Knows these pages in place of those before, and gives back those that come before them.
+  /// Replaces the known pages by these, and releases the earlier pages that lie before them.
   private func know(_ wanted: Range<Int>) {
     let packed = UInt64(wanted.lowerBound >> 12) | UInt64(wanted.upperBound >> 12) << 32
     let old = PopulatedPages.bytes(pages.exchange(packed, ordering: .relaxed))

@@ -2,7 +2,7 @@
 /// reads.
 ///
 /// The head of a record with a payload above 1 MiB has a checksum for each piece of 256 KiB. A compressed value is
-/// decompressed from its start, because zstd has no other entry.
+/// decompressed from its start, because zstd can begin nowhere else.
 final class RangeReader: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -21,7 +21,7 @@ final class RangeReader: StorePart {
   }
 
   /// Returns the part of a value, cut at the value's end, and notes a use. Returns nil if an ordinary get serves the
-  /// call as well, or if that has to find out why the value cannot be read.
+  /// call as well, or if the value cannot be read. An ordinary get then finds the cause.
   func read(
     _ range: Range<Int>, of url: UnsafeRawBufferPointer, _ style: Style, source: Source?
   ) -> [UInt8]? {

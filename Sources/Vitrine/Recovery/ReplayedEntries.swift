@@ -4,7 +4,7 @@ struct ReplayedEntries {
   private var entries: [Change.Displaced] = []
   /// Built for the first lookup; few recoveries need one.
   private var indices: [Location: Int] = [:]
-  /// Where payloads were moved to, in order: with the number of puts and of moves replayed before.
+  /// The moves of payloads, in order, each with the numbers of puts and of moves that were replayed before it.
   private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
   private var moveCount = 0
   /// By slot, the number of puts replayed before its present segment was made: earlier ones lay in another segment.
@@ -56,7 +56,7 @@ struct ReplayedEntries {
     }
     guard let index = indices[location], isOfPresentSegment(index) else { return nil }
     var entry = entries[index]
-    // A place may have been used again: moves from it before the put belong to another payload.
+    // A place may have been used again. Then the moves from it before the put belong to another payload.
     var moves = 0
     while let move = movedPayloads[entry.contentLocation]?.first(where: { $0.puts > index && $0.moves > moves }) {
       entry.contentLocation = move.to

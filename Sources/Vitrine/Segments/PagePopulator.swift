@@ -13,7 +13,7 @@ final class PagePopulator: Sendable {
   private let state = Monitored(State())
 
   private struct State {
-    /// Oldest first. A request does not keep its window.
+    /// The oldest request is the first. A request does not keep its window in memory.
     var requests: [Request] = []
     var hasThread = false
   }

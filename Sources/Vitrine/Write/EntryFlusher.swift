@@ -40,7 +40,8 @@ final class EntryFlusher: StorePart {
       guard let header = catalog.record(at: slot.location, checks: false)?.header, !header.carriesPayload else {
         return true
       }
-      // Without a payload, the entry was replaced or its payload moved since the look. Then the next turn finds it.
+      // If no payload is found, the entry was replaced or its payload was moved since the lookup. The next pass of the
+      // loop finds it.
       if try syncPayload(of: header) { return true }
     }
     throw .system(SystemError(code: SystemError.ioError, operation: "read", path: "the entry of the key"))

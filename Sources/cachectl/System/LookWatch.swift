@@ -82,6 +82,7 @@ private struct Lines: @unchecked Sendable {
 /// Signals that end the process.
 private enum Traps {
   private static let numbers = [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS]
+  /// Invariant: set once, before the handlers that read it are installed.
   nonisolated(unsafe) private static var lines: Lines?
   /// The previous handlers, by number.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
