@@ -23,7 +23,7 @@ CODE = r"(?:\w+[?!]?\s*\.\s*)*\bcode\b"
 # Values of errno: by name, or as a number that is made or compared as a code.
 ERRNO = re.compile(
     rf"\berrno\b|\bSystemError\s*\(\s*code:\s*{NUMBER}\w*|\bcode\s*{COMPARES}\s*{NUMBER}\w*|"
-    rf"\bcode\s*[-+^&|]\s*\d\w*|\bcase\s+-?\d\w*\s*=\s*{CODE}|"
+    rf"\bcode\s*&?[-+]\s*\d\w*|\bcase\s+(?:\.some\s*\(\s*)?-?\d\w*\s*[)?]?\s*=\s*{CODE}|"
     rf"\b\d\w*\s*\)?\s*{COMPARES}\s*{CODE}|[\[(][-\s\d,.<]*\d[-\s\d,.<]*[\])]\s*\.\s*contains\s*\([^()\n]*\bcode\b|"
     r"(?<![.\w])(?!EOF\b)E[A-Z0-9]{2,}\b")
 # A name for a number, or for several, and a comparison of a code with a name.

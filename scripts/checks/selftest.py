@@ -128,10 +128,10 @@ class TidyTests(unittest.TestCase):
             "let e = SystemError(code: Int32(5))",
             "let f = code == -28", "let g = 28 == error.code", "let h = [12, 23].contains(error.code)", "let i = EHOSTDOWN",
             "let j = error.code > 27 && a", "let k = 29 > error.code", "let l = (27...28).contains(error.code)",
-            "let r = error.code - 28 == 0", "if case 28 = error.code {}"]
+            "let r = error.code - 28 == 0", "if case 28 = error.code {}", "if case .some(28) = error.code {}", "if case 28? = error?.code {}"]
         other = [
             "let m = SystemError(code: SystemError.noSpace)", "let n = Kind.EIO", "let o = [12, 23].contains(size)",
-            "let p = barcode == 28", "let q = size > 27"]
+            "let p = barcode == 28", "let q = size > 27", "let s = flags.code | 1"]
         self.add("Sources/Vitrine/Journal/Log.swift", "".join(f"{line}\n" for line in lines + other))
         self.expect(*[("errno", "Sources/Vitrine/Journal/Log.swift", 3 + index) for index in range(len(lines))])
 
@@ -242,7 +242,7 @@ class TidyTests(unittest.TestCase):
         self.expect(*[("unchecked", "Sources/cachectl/Kind.swift", line) for line in (3, 14, 18)])
 
     def test_bare_heading_is_no_invariant(self):
-        self.write("Sources/cachectl/Kind.swift", "/// Invariant: none.\nfinal class A: @unchecked Sendable {}\n")
+        self.write("Sources/cachectl/Kind.swift", "/// Invariant: none. It is a class of its own.\nfinal class A: @unchecked Sendable {}\n")
         self.expect(("unchecked", "Sources/cachectl/Kind.swift", 2))
 
     def test_unchecked_variables_without_an_invariant_are_found(self):
@@ -258,8 +258,8 @@ class TidyTests(unittest.TestCase):
         self.write("Sources/Vitrine/Store/Some.swift", (
             "struct Some {\n  let one = OneLock(())\n  let two = TwoLock(State())\n"
             "  func take(_ lock: TwoLock) { OneLock(()).withLock { _ in } }\n"
-            "  let three = LevelLock<OneLevel, Void>(())\n}\n"))
-        self.expect(*[("locks", "Sources/Vitrine/Store/Some.swift", line) for line in (4, 5)])
+            "  let three = LevelLock<OneLevel, [Set<Int>]>([])\n  let four = OneLock.init(())\n}\n"))
+        self.expect(*[("locks", "Sources/Vitrine/Store/Some.swift", line) for line in (4, 6, 5)])
 
     def test_ways_around_the_probe_are_found(self):
         lines = [

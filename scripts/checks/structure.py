@@ -26,7 +26,7 @@ UNCHECKED = re.compile(r"@unchecked\s+Sendable\b")
 INITIALIZER = re.compile(r"\binit[?!]?\s*(?:<[^>]*>)?\s*\(")
 COMMENT = re.compile(r"^\s*//+ ?")
 # At least three words: a statement, and not the bare heading.
-INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: (?=(?:\S+\s+){2}\S)", re.MULTILINE)
+INVARIANT = re.compile(r"(?:^|[.)] )Invariants?: (?=(?:[^\s.]+\s+){2}[^\s.])", re.MULTILINE)
 UNSAFE_VARIABLE = re.compile(r"\bnonisolated\(unsafe\)[^=\n]*?\bvar\s+`?(\w+)")
 # The locks whose tokens lead to state, and a place that makes one.
 LOCK = re.compile(r"\btypealias\s+(\w+)\s*=\s*LevelLock\s*<")
@@ -37,7 +37,7 @@ TRAIT = re.compile(r"\.trait\(\s*name:\s*\"(\w+)\"")
 MOST_FILES_OF_A_TRAIT = 9
 # A path from a store's core to the state that its parts share, and the state behind a lock.
 PROBE = re.compile(
-    r"\bcore\s*(?:[?!]?\s*\.\s*\w+)*?[?!]?\s*\.\s*context\b|\bheld\s*\.\s*state\b|\b(?:commit|upkeep|eviction)Lock\b|"
+    r"\bcore\s*(?:[?!]?\s*\.\s*\w+)*?[?!]?\s*\.\s*context\b|\bheld\s*\.\s*state\b|\b(?:commit|upkeep|eviction|expiry|sync|heads|leftover)Lock\b|"
     r"\bStoreParts\b")
 # Tests of the locks themselves, and sources that the compiler must reject.
 LOCK_TESTS = ("LockTokenTests", "MustNotCompile")
@@ -154,7 +154,7 @@ def check_locks(tree):
     names = {match[1] for code in texts.values() for match in LOCK.finditer(code)}
     made = {}
     for name, code in texts.items():
-        for match in re.finditer(rf"\b({'|'.join([*sorted(names), LOCK_TYPE])})\s*(?:<[^<>]*>\s*)?\(", code):
+        for match in re.finditer(rf"\b({'|'.join([*sorted(names), LOCK_TYPE])})\s*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>\s*)?(?:\.\s*init\s*)?\(", code):
             made.setdefault(match[1], []).append((name, line_of(code, match.start())))
     for lock, places in made.items():
         for name, line in places[0 if lock == LOCK_TYPE else 1:]:

@@ -48,6 +48,7 @@ package struct UseBlock: Sendable, Equatable {
   }
 
   /// Returns nil for bytes that are no block of the store.
+  /// - Parameter readsUses: Whether the uses are decoded. Without them, the block has no uses, and costs no allocation.
   package init?(_ bytes: UnsafeRawBufferPointer, store: StoreID, readsUses: Bool = true) {
     guard bytes.count == UseBlock.byteCount, let p = bytes.baseAddress,
       p.u64(0) == UseBlock.checksum(bytes, store), p.u64(8) < UInt64(1) << 62, p.u64(16) < UInt64(1) << 62,
