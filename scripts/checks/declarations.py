@@ -18,7 +18,7 @@ CASES = re.compile(r"\bcase\s+((?:\([^()]*\)|[^\n(])*)")
 GROUP = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>")
 # Values that change behind a constant: locks with a value, locks that guard other fields, atomics, and memory behind a pointer.
 SHARED = re.compile(
-    r"\b(?:Guarded|Mutex|Atomic\w*|(?:Commit|Upkeep|Eviction|Level|Raw)Lock|Monitor|Monitored|UnsafeMutable\w*Pointer)\b")
+    r"\b(?:Guarded|Mutex|Atomic\w*|(?:Commit|Upkeep|Eviction|Level|Raw)Lock|Monitor|Monitored|LockedShards|UnsafeMutable\w*Pointer)\b")
 
 
 @dataclass(frozen=True)

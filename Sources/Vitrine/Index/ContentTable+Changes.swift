@@ -1,10 +1,10 @@
-/// Changes of a shard, under its lock. ``ContentTableWriter`` makes them.
+/// Changes of a shard. ``ContentTableWriter`` makes them.
 extension ContentTable {
   /// Changes the number of keys that use a blob, and removes it with its last key. Returns the number of keys left, nil
   /// if the shard does not have the blob.
   @inline(__always)
   func change(
-    _ hash: ContentHash, _ location: Location, by difference: Int, _ shard: UnsafeMutablePointer<Shard>
+    _ hash: ContentHash, _ location: Location, by difference: Int, _ shard: borrowing Held
   ) -> Int? {
     guard let place = placeOf(hash, location, shard) else { return nil }
     let word = shard.pointee.slots[place]
@@ -27,7 +27,7 @@ extension ContentTable {
   /// Enters a blob that the shard does not have. Returns false when memory is short.
   @inline(__always)
   func insert(
-    _ hash: ContentHash, _ location: Location, count: Int, _ shard: UnsafeMutablePointer<Shard>
+    _ hash: ContentHash, _ location: Location, count: Int, _ shard: borrowing Held
   ) -> Bool {
     let wanted = shard.pointee.count + 1
     if wanted > shard.pointee.capacity * 85 / 100, !ContentTable.grow(shard, to: wanted) { return false }
@@ -38,13 +38,13 @@ extension ContentTable {
   }
 
   /// Returns the number of keys that use a blob; nil if the shard does not have it.
-  func userCount(_ hash: ContentHash, _ location: Location, _ shard: UnsafeMutablePointer<Shard>) -> Int? {
+  func userCount(_ hash: ContentHash, _ location: Location, _ shard: borrowing Held) -> Int? {
     guard let place = placeOf(hash, location, shard) else { return nil }
     let small = Int(shard.pointee.slots[place] >> 38 & 3)
     return small > 0 ? small : largeCount(location)
   }
 
-  static func remove(_ found: Int, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
+  static func remove(_ found: Int, _ shard: borrowing Held) {
     let slots = shard.pointee.slots
     let capacity = shard.pointee.capacity
     var hole = found
@@ -73,7 +73,7 @@ extension ContentTable {
     slots[place] = word
   }
 
-  static func grow(_ shard: UnsafeMutablePointer<ContentTable.Shard>, to count: Int) -> Bool {
+  static func grow(_ shard: borrowing Held, to count: Int) -> Bool {
     let capacityBefore = shard.pointee.capacity
     let wanted = max(capacityBefore + capacityBefore * shard.pointee.growth / 512, count * 100 / 85 + 2)
     guard wanted < 1 << 24, let memory = PageMemory(byteCount: wanted * 8, isAligned: false, isUsedWhole: true) else {

@@ -9,22 +9,21 @@ import CVitrineSystem
 ///
 /// Readers use ``candidates(_:_:)``; a ``ContentTableWriter`` makes every change.
 ///
-/// Invariant: all fields of a shard are touched only under its lock, or while one thread alone knows the table.
-package final class ContentTable: @unchecked Sendable {
+package final class ContentTable: Sendable {
   package static let shardCount = 64
 
-  /// Invariant: as in ``KeyTable``.
   struct Shard {
-    var slots: UnsafeMutablePointer<UInt64>
+    var slots = UnsafeMutablePointer<UInt64>(bitPattern: 16)!
     var memory: PageMemory?
-    var capacity: Int
-    var count: Int
+    var capacity = 0
+    var count = 0
     /// See ``SlotArray/growth(shard:)``.
     let growth: Int
-    let lock: RawLock
   }
 
-  private let shards: UnsafeMutablePointer<Shard>
+  typealias Held = LockedShards<Shard>.Held
+
+  private let shards = LockedShards(ContentTable.shardCount) { Shard(growth: SlotArray.growth(shard: $0)) }
   /// Counts of 4 and more.
   let large = Guarded<[Location: Int]>([:])
 
@@ -33,26 +32,9 @@ package final class ContentTable: @unchecked Sendable {
   /// The number of such blobs.
   package var largeCountCount: Int { large.withLock { $0.count } }
 
-  package init() {
-    shards = .allocate(capacity: ContentTable.shardCount)
-    for index in 0..<ContentTable.shardCount {
-      (shards + index).initialize(
-        to: Shard(
-          slots: UnsafeMutablePointer(bitPattern: 16)!, memory: nil, capacity: 0, count: 0,
-          growth: SlotArray.growth(shard: index), lock: RawLock()))
-    }
-  }
+  package init() {}
 
-  deinit {
-    for index in 0..<ContentTable.shardCount {
-      // No other reference is left. The lock tells that to tools that do not see reference counts.
-      shards[index].lock.lock()
-      shards[index].memory?.free()
-      shards[index].lock.unlock()
-      shards[index].lock.destroy()
-    }
-    shards.deallocate()
-  }
+  deinit { shards.free { $0.pointee.memory?.free() } }
 
   @inline(__always)
   static func home(_ tag: UInt64, _ capacity: Int) -> Int {
@@ -63,48 +45,36 @@ package final class ContentTable: @unchecked Sendable {
 
   @inline(__always)
   package func prefetch(_ hash: ContentHash) {
-    let shard = shards + hash.shard
-    shard.pointee.lock.lock()
-    let address = shard.pointee.slots + ContentTable.home(hash.tag, shard.pointee.capacity)
-    shard.pointee.lock.unlock()
-    vitrine_prefetch(address)
+    vitrine_prefetch(
+      withShard(hash.shard) { shard in
+        shard.pointee.slots + ContentTable.home(hash.tag, shard.pointee.capacity)
+      })
   }
 
   /// Calls `body` with a shard under its lock.
   @inline(__always)
-  func withShard<R>(_ index: Int, _ body: (UnsafeMutablePointer<Shard>) -> R) -> R {
-    let shard = shards + index
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    return body(shard)
-  }
+  func withShard<R>(_ index: Int, _ body: (borrowing Held) -> R) -> R { shards.withLock(index, body) }
 
-  /// As ``KeyTable/passLocks()``.
-  func passLocks() {
-    for shard in 0..<ContentTable.shardCount {
-      shards[shard].lock.lock()
-      shards[shard].lock.unlock()
-    }
-  }
+  /// As ``LockedShards/passLocks()``.
+  func passLocks() { shards.passLocks() }
 
   /// Calls `body` under the shard's lock with the location of each blob that the hash fits, until it returns false.
   @inline(__always)
   package func candidates(_ hash: ContentHash, _ body: (Location) -> Bool) {
-    let shard = shards + hash.shard
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    let capacity = shard.pointee.capacity
-    guard capacity > 0 else { return }
-    var place = ContentTable.home(hash.tag, capacity)
-    while shard.pointee.slots[place] != 0 {
-      let word = shard.pointee.slots[place]
-      if ContentTable.tag(word) == hash.tag, !body(ContentTable.location(word)) { return }
-      place += 1
-      if place == capacity { place = 0 }
+    withShard(hash.shard) { shard in
+      let capacity = shard.pointee.capacity
+      guard capacity > 0 else { return }
+      var place = ContentTable.home(hash.tag, capacity)
+      while shard.pointee.slots[place] != 0 {
+        let word = shard.pointee.slots[place]
+        if ContentTable.tag(word) == hash.tag, !body(ContentTable.location(word)) { return }
+        place += 1
+        if place == capacity { place = 0 }
+      }
     }
   }
 
-  func placeOf(_ hash: ContentHash, _ location: Location, _ shard: UnsafeMutablePointer<Shard>) -> Int? {
+  func placeOf(_ hash: ContentHash, _ location: Location, _ shard: borrowing Held) -> Int? {
     let capacity = shard.pointee.capacity
     guard capacity > 0 else { return nil }
     var place = ContentTable.home(hash.tag, capacity)
@@ -119,18 +89,12 @@ package final class ContentTable: @unchecked Sendable {
 
   /// Returns whether the table has a blob at `location`. Any thread.
   package func has(_ hash: ContentHash, _ location: Location) -> Bool {
-    let shard = shards + hash.shard
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    return placeOf(hash, location, shard) != nil
+    withShard(hash.shard) { shard in placeOf(hash, location, shard) != nil }
   }
 
   /// Returns the number of keys that use the blob at `location`, 0 if the table does not have it.
   package func count(_ hash: ContentHash, _ location: Location) -> Int {
-    let shard = shards + hash.shard
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    return userCount(hash, location, shard) ?? 0
+    withShard(hash.shard) { shard in userCount(hash, location, shard) ?? 0 }
   }
 
   func largeCount(_ location: Location) -> Int { large.withLock { $0[location] ?? 4 } }
@@ -138,10 +102,9 @@ package final class ContentTable: @unchecked Sendable {
   /// Calls `body` with the word of each entry of a shard (hash as far as it is kept, location, count bits), under
   /// its lock.
   package func forEach(shard index: Int, _ body: (UInt64) -> Void) {
-    let shard = shards + index
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
+    withShard(index) { shard in
+      for place in 0..<shard.pointee.capacity where shard.pointee.slots[place] != 0 { body(shard.pointee.slots[place]) }
+    }
   }
 
   /// Returns a copy of the words of a shard.
@@ -164,8 +127,6 @@ package final class ContentTable: @unchecked Sendable {
   package static func hasLargeCount(_ word: UInt64) -> Bool { word >> 38 & 3 == 0 }
 
   package func count(shard index: Int) -> Int {
-    shards[index].lock.lock()
-    defer { shards[index].lock.unlock() }
-    return shards[index].count
+    withShard(index) { $0.pointee.count }
   }
 }

@@ -84,9 +84,9 @@ package struct ContentTableWriter: ~Copyable {
   /// Fills an empty shard with `count` words, as ``KeyTableWriter/fill(shard:count:_:)`` does.
   /// ``setLargeCount(_:of:)`` follows.
   package func fill(shard index: Int, count: Int, _ next: () -> UInt64?) -> Bool {
-    fill(shard: index, room: count) { filler in
+    fill(shard: index, room: count) { filler, shard in
       for _ in 0..<count {
-        guard let word = next(), filler.append(word) else { return false }
+        guard let word = next(), filler.append(word, shard) else { return false }
       }
       return true
     }
@@ -94,38 +94,37 @@ package struct ContentTableWriter: ~Copyable {
 
   /// As ``KeyTableWriter/fill(shard:room:_:)``.
   @inline(__always)
-  func fill(shard index: Int, room: Int, _ body: (inout Filler) -> Bool) -> Bool {
+  func fill(
+    shard index: Int, room: Int, _ body: (inout Filler, borrowing ContentTable.Held) -> Bool
+  ) -> Bool {
     table.withShard(index) { shard in
       if shard.pointee.count > 0 { return false }
       if room > 0, !ContentTable.grow(shard, to: room * 105 / 100) { return false }
-      var filler = Filler(table, shard)
-      guard body(&filler) else { return false }
+      var filler = Filler(table)
+      guard body(&filler, shard) else { return false }
       filler.end()
       return true
     }
   }
 
-  /// Fills a shard, under its lock.
+  /// Fills one shard.
   struct Filler {
     private let table: ContentTable
-    private let shard: UnsafeMutablePointer<ContentTable.Shard>
     /// All places from `home` up to `next` are taken.
     private var (home, next) = (0, 0)
     /// Counts of 4 and more, by the word without its count. The table keeps them by location alone, and a payload of an
     /// older piece may have had the location of one in another shard.
     private var large: [UInt64: Int] = [:]
 
-    fileprivate init(_ table: ContentTable, _ shard: UnsafeMutablePointer<ContentTable.Shard>) {
-      (self.table, self.shard) = (table, shard)
-    }
+    fileprivate init(_ table: ContentTable) { self.table = table }
 
     /// Enters the word of a payload that the table does not have. Fastest in the table's order. Returns false for an
     /// empty word, and when memory is short. ``setLargeCount(_:ofWord:)`` follows if the word has no count.
     @inline(__always)
-    mutating func append(_ word: UInt64) -> Bool {
+    mutating func append(_ word: UInt64, _ shard: borrowing ContentTable.Held) -> Bool {
       let (count, capacity) = (shard.pointee.count, shard.pointee.capacity)
       if word == 0 { return false }
-      if count + 1 > capacity * 85 / 100 { return grow(for: word) }
+      if count + 1 > capacity * 85 / 100 { return grow(for: word, shard) }
       let slots = shard.pointee.slots
       let home = ContentTable.home(ContentTable.tag(word), capacity)
       var place = home
@@ -146,19 +145,19 @@ package struct ContentTableWriter: ~Copyable {
     }
 
     @inline(never)
-    private mutating func grow(for word: UInt64) -> Bool {
+    private mutating func grow(for word: UInt64, _ shard: borrowing ContentTable.Held) -> Bool {
       (home, next) = (0, 0)
-      return ContentTable.grow(shard, to: shard.pointee.count + 1) && append(word)
+      return ContentTable.grow(shard, to: shard.pointee.count + 1) && append(word, shard)
     }
 
     /// Makes the change of a fact. Returns false if memory is short, or if the number of users would be negative or
     /// exceed ``ContentTableWriter/mostUsers``.
-    mutating func apply(_ fact: PayloadFact) -> Bool {
+    mutating func apply(_ fact: PayloadFact, _ shard: borrowing ContentTable.Held) -> Bool {
       (home, next) = (0, 0)
       guard let place = table.placeOf(fact.hash, fact.location, shard) else {
         guard (1...ContentTableWriter.mostUsers).contains(fact.userCount) else { return false }
         note(fact.userCount, fact)
-        return append(ContentTable.word(fact.hash, fact.location, count: fact.userCount))
+        return append(ContentTable.word(fact.hash, fact.location, count: fact.userCount), shard)
       }
       let word = shard.pointee.slots[place]
       let before = ContentTable.hasLargeCount(word) ? large[word & ~(3 << 38)] ?? 4 : Int(word >> 38 & 3)

@@ -78,9 +78,9 @@ extension KeyTable {
     return taken
   }
 
-  /// Remembers a used key. The caller holds the lock of the key's shard.
+  /// Remembers a used key.
   @inline(__always)
-  func noteUsed(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>) {
+  func noteUsed(_ hash: KeyHash, _ shard: borrowing Held) {
     if rememberedCount == 0 { return }
     let place = Int((hash.bits ^ hash.bits >> 26) % UInt64(rememberedCount))
     shard.pointee.used?[place] = hash.bits

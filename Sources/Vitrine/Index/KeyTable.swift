@@ -8,12 +8,11 @@ import CVitrineSystem
 /// Readers and writers lock a shard for as long as a probe takes. The closures run under that lock: they must not
 /// call the table.
 ///
-/// Invariant: all fields of a shard are touched only under its lock, or while one thread alone knows the table.
-/// Settings change only before the table serves.
+/// Invariant: settings change only before the table serves. ``LockedShards`` guards the entries, and the clock has a
+/// lock of its own.
 package final class KeyTable: @unchecked Sendable {
   package static let shardCount = 64
 
-  /// All guarded by `lock`.
   struct Shard {
     var run: SlotArray
     /// The entries of crowded URLs; nil if there are none.
@@ -24,16 +23,15 @@ package final class KeyTable: @unchecked Sendable {
     var misses = 0
     /// Hashes of recently used keys; nil if the table does not remember them.
     var used: UnsafeMutablePointer<UInt64>?
-    let lock = RawLock()
-    /// Keeps neighbors on separate cache lines.
-    var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
     init(index: Int) { run = SlotArray(order: .url, growth: SlotArray.growth(shard: index)) }
 
     var count: Int { run.count + (crowds?.count ?? 0) }
   }
 
-  private let shards: UnsafeMutablePointer<Shard>
+  typealias Held = LockedShards<Shard>.Held
+
+  private let shards = LockedShards(KeyTable.shardCount) { Shard(index: $0) }
   package let clock = RecencyClock()
   /// Whether a counted lookup of an entry without an expiry is a use. Only ``KeyTableWriter`` sets it.
   @exclusivity(unchecked) private(set) var stampsHits = true
@@ -42,22 +40,13 @@ package final class KeyTable: @unchecked Sendable {
   /// The number of used keys that each shard remembers. Set before the table serves.
   @exclusivity(unchecked) var rememberedCount = 0
 
-  package init() {
-    shards = .allocate(capacity: KeyTable.shardCount)
-    for index in 0..<KeyTable.shardCount { (shards + index).initialize(to: Shard(index: index)) }
-  }
+  package init() {}
 
   deinit {
-    for index in 0..<KeyTable.shardCount {
-      // No other reference is left. The lock shows ThreadSanitizer the order.
-      shards[index].lock.lock()
-      shards[index].run.free()
-      shards[index].used?.deallocate()
-      shards[index].lock.unlock()
-      shards[index].lock.destroy()
+    shards.free { shard in
+      shard.pointee.run.free()
+      shard.pointee.used?.deallocate()
     }
-    shards.deinitialize(count: KeyTable.shardCount)
-    shards.deallocate()
   }
 
   @inline(__always)
@@ -70,24 +59,16 @@ package final class KeyTable: @unchecked Sendable {
 
   /// Calls `body` with a shard under its lock.
   @inline(__always)
-  func withShard<R>(_ index: Int, _ body: (UnsafeMutablePointer<Shard>) -> R) -> R {
-    let shard = shards + index
-    shard.pointee.lock.lock()
-    defer { shard.pointee.lock.unlock() }
-    return body(shard)
-  }
+  func withShard<R>(_ index: Int, _ body: (borrowing Held) -> R) -> R { shards.withLock(index, body) }
 
-  /// Takes and releases each shard's lock. Afterwards, all earlier actions of readers under a shard's lock are
-  /// visible, such as pins.
-  func passLocks() {
-    for shard in 0..<KeyTable.shardCount { withShard(shard) { _ in } }
-  }
+  /// As ``LockedShards/passLocks()``.
+  func passLocks() { shards.passLocks() }
 
-  /// Returns the first entry that the hash fits and `isMeant` accepts. Under the shard's lock; valid until an entry
-  /// is inserted or removed.
+  /// Returns the first entry that the hash fits and `isMeant` accepts. The pointer is valid until the lock is released,
+  /// or an entry is inserted or removed.
   @inline(__always)
   func slot(
-    of hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, where isMeant: (KeySlot) -> Bool
+    of hash: KeyHash, _ shard: borrowing Held, where isMeant: (KeySlot) -> Bool
   ) -> UnsafeMutablePointer<KeySlot>? {
     if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: isMeant) {
       return shard.pointee.run.slots + place
@@ -97,13 +78,13 @@ package final class KeyTable: @unchecked Sendable {
 
   @inline(__always)
   func slot(
-    of hash: KeyHash, _ location: Location, _ shard: UnsafeMutablePointer<Shard>
+    of hash: KeyHash, _ location: Location, _ shard: borrowing Held
   ) -> UnsafeMutablePointer<KeySlot>? {
     slot(of: hash, shard) { $0.location == location }
   }
 
-  /// Calls `body` with each entry of a shard, under its lock.
-  func forEachSlot(_ shard: UnsafeMutablePointer<Shard>, _ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
+  /// Calls `body` with each entry of a shard.
+  func forEachSlot(_ shard: borrowing Held, _ body: (UnsafeMutablePointer<KeySlot>) -> Void) {
     shard.pointee.run.forEach(body)
     shard.pointee.crowds?.forEach(body)
   }
@@ -149,7 +130,7 @@ package final class KeyTable: @unchecked Sendable {
 
   @inline(__always)
   private func firstSlot(
-    of hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
+    of hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: borrowing Held
   ) -> UnsafeMutablePointer<KeySlot>? {
     if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { _ in true }) {
       return shard.pointee.run.slots + place

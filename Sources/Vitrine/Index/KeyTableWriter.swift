@@ -24,7 +24,7 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   @inline(__always)
-  private static func insert(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) -> Bool {
+  private static func insert(_ slot: KeySlot, _ shard: borrowing KeyTable.Held) -> Bool {
     let insertion = shard.pointee.run.insert(slot, most: CrowdedURLs.mostInRun)
     if case .noMemory = insertion { return false }
     if case .crowded = insertion {
@@ -37,7 +37,7 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   @inline(__always)
-  private static func noteChange(_ slot: KeySlot, _ shard: UnsafeMutablePointer<KeyTable.Shard>) {
+  private static func noteChange(_ slot: KeySlot, _ shard: borrowing KeyTable.Held) {
     guard shard.pointee.crowds != nil, !slot.flags.contains(.independent) else { return }
     shard.pointee.changes += 1
     shard.pointee.crowds?.noteChange(slot.hash(shard: 0), shard.pointee.changes)
@@ -54,9 +54,9 @@ package struct KeyTableWriter: ~Copyable {
   /// Fills an empty shard with `count` entries; fastest if they come in the table's order. Returns false when
   /// `next` returns nil early, or memory is short.
   package func fill(shard index: Int, count: Int, _ next: () -> KeySlot?) -> Bool {
-    fill(shard: index, room: count) { filler in
+    fill(shard: index, room: count) { filler, shard in
       for _ in 0..<count {
-        guard let slot = next(), filler.append(slot) else { return false }
+        guard let slot = next(), filler.append(slot, shard) else { return false }
       }
       return true
     }
@@ -65,43 +65,42 @@ package struct KeyTableWriter: ~Copyable {
   /// Fills an empty shard, with room for `room` entries from the start. `body` runs under the shard's lock. Returns
   /// false if `body` does, or if memory is short. The journal notes nothing.
   @inline(__always)
-  func fill(shard index: Int, room: Int, _ body: (inout Filler) -> Bool) -> Bool {
+  func fill(
+    shard index: Int, room: Int, _ body: (inout Filler, borrowing KeyTable.Held) -> Bool
+  ) -> Bool {
     table.withShard(index) { shard in
       if shard.pointee.count > 0 { return false }
       if room > 0, !shard.pointee.run.grow(to: room * 105 / 100) { return false }
-      var filler = Filler(shard)
-      return body(&filler)
+      var filler = Filler()
+      return body(&filler, shard)
     }
   }
 
-  /// Fills a shard, under its lock.
+  /// Fills one shard.
   struct Filler {
-    private let shard: UnsafeMutablePointer<KeyTable.Shard>
     private var cursor = SlotArray.Cursor()
 
-    fileprivate init(_ shard: UnsafeMutablePointer<KeyTable.Shard>) {
-      self.shard = shard
-    }
+    fileprivate init() {}
 
     /// Enters a key that the table does not have. Fastest in the table's order. Returns false for an empty slot, and
     /// when memory is short.
     @inline(__always)
-    mutating func append(_ slot: KeySlot) -> Bool {
+    mutating func append(_ slot: KeySlot, _ shard: borrowing KeyTable.Held) -> Bool {
       if slot.isEmpty { return false }
       if shard.pointee.run.append(slot, most: CrowdedURLs.mostInRun, &cursor) { return true }
-      return insert(slot)
+      return insert(slot, shard)
     }
 
-    /// As ``append(_:)``, in any order.
+    /// As ``append(_:_:)``, in any order.
     @inline(never)
-    mutating func insert(_ slot: KeySlot) -> Bool {
+    mutating func insert(_ slot: KeySlot, _ shard: borrowing KeyTable.Held) -> Bool {
       if slot.isEmpty { return false }
       cursor = SlotArray.Cursor()
       return KeyTableWriter.insert(slot, shard)
     }
 
     /// Removes an entry. Returns false if it is absent.
-    mutating func remove(_ hash: KeyHash, _ location: Location) -> Bool {
+    mutating func remove(_ hash: KeyHash, _ location: Location, _ shard: borrowing KeyTable.Held) -> Bool {
       cursor = SlotArray.Cursor()
       return KeyTableWriter.remove(hash, location, shard)
     }
@@ -150,7 +149,7 @@ package struct KeyTableWriter: ~Copyable {
   }
 
   private static func remove(
-    _ hash: KeyHash, _ location: Location, _ shard: UnsafeMutablePointer<KeyTable.Shard>
+    _ hash: KeyHash, _ location: Location, _ shard: borrowing KeyTable.Held
   ) -> Bool {
     if let place = shard.pointee.run.position(from: hash.urlTag, hash, where: { $0.location == location }) {
       shard.pointee.run.remove(at: place)

@@ -3,7 +3,7 @@ extension KeyTable {
   /// are not of `style`, because some styles of a crowded URL have equal tags.
   @inline(never)
   func firstInCrowd(
-    _ hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: UnsafeMutablePointer<Shard>
+    _ hash: KeyHash, _ style: UnsafeRawBufferPointer?, _ shard: borrowing Held
   ) -> UnsafeMutablePointer<KeySlot>? {
     let mark = style.map(Style.mark(of:)) ?? 0
     return shard.pointee.crowds?.slot(of: hash) { mark == 0 || $0.styleMark == 0 || $0.styleMark == mark }
@@ -33,7 +33,7 @@ extension KeyTable {
     }
   }
 
-  private func forEachInRun(_ hash: KeyHash, _ shard: UnsafeMutablePointer<Shard>, _ body: (KeySlot) -> Void) {
+  private func forEachInRun(_ hash: KeyHash, _ shard: borrowing Held, _ body: (KeySlot) -> Void) {
     let run = shard.pointee.run
     guard run.capacity > 0 else { return }
     var place = run.home(hash.urlTag)

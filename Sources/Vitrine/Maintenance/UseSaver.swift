@@ -18,16 +18,16 @@ final class UseSaver: StorePart {
   /// The state that the upkeep lock guards.
   struct State {
     /// Nil until the store has uses to write, and in a store of the first format.
-    var ring: UseRing?
+    fileprivate(set) var ring: UseRing?
     /// The recency clock up to which uses are in the file or in pieces.
     var saved: UInt64 = 0
     /// The value of `saved` when uses were first left out; nil if none were. The close writes all uses after it.
-    fileprivate var leftOut: UInt64?
+    private(set) var leftOut: UInt64?
     /// Bytes that may be written.
-    fileprivate var allowance = leastHourly
+    private(set) var allowance = leastHourly
     /// When the allowance was last raised, and when uses were last written, in nanoseconds of the monotonic clock.
-    fileprivate var raised: UInt64 = 0
-    fileprivate var written: UInt64 = 0
+    private var raised: UInt64 = 0
+    private(set) var written: UInt64 = 0
 
     init(ring: UseRing?, saved: UInt64, now: UInt64) {
       (self.ring, self.saved) = (ring, saved)
@@ -36,6 +36,23 @@ final class UseSaver: StorePart {
 
     /// Whether uses were left out that a close has to write.
     var hasLeftOut: Bool { leftOut != nil }
+
+    /// Notes that all uses up to a reading of the clock were written, but for those left out.
+    fileprivate mutating func noteWritten(upTo clock: UInt64, at now: UInt64) {
+      saved = clock
+      written = now
+    }
+
+    /// Notes that the earliest uses since the last call are not written now.
+    fileprivate mutating func leaveOut() { leftOut = leftOut ?? saved }
+
+    fileprivate mutating func spend(_ byteCount: Int) { allowance -= byteCount }
+
+    /// Notes that the file is gone, and with it the uses that no piece has.
+    fileprivate mutating func loseFile() {
+      ring = nil
+      saved = 0
+    }
 
     /// Adds to the allowance for the time that has passed.
     fileprivate mutating func raiseAllowance(entries: Int, at now: UInt64) {
@@ -73,14 +90,13 @@ final class UseSaver: StorePart {
     if !isLast, uses.count > most {
       if now &- state.written < UseSaver.longestWait || most == 0 { return upkeep.state.quiet.putOffUses(at: now) }
       uses.removeFirst(uses.count - most)
-      upkeep.state.uses.leftOut = state.leftOut ?? state.saved
+      upkeep.state.uses.leaveOut()
     }
     let moment = UseRing.Moment(clock: clock, sequence: sequence, time: environment.clock.wallMilliseconds())
     if !uses.isEmpty, !write(uses, at: moment, entryCount: entryCount, upkeep) {
       return upkeep.state.quiet.putOffUses(at: now)
     }
-    upkeep.state.uses.saved = clock
-    upkeep.state.uses.written = now
+    upkeep.state.uses.noteWritten(upTo: clock, at: now)
     upkeep.state.quiet.noteUses(at: now, hits: hits)
   }
 
@@ -105,7 +121,7 @@ final class UseSaver: StorePart {
         return UseSaver.allocate(file, blockCount: min(wanted, most), in: folder, lock)
       })
     guard let written else { return false }
-    upkeep.state.uses.allowance -= written
+    upkeep.state.uses.spend(written)
     meters.count(bytesWritten: written)
     return true
   }
@@ -118,8 +134,7 @@ final class UseSaver: StorePart {
       case let charged = FoundUses.charge(of: file),
       (try? folders.checkpoints.remove(CacheFormat.usesListFile)) != nil
     else { return }
-    upkeep.state.uses.ring = nil
-    upkeep.state.uses.saved = 0
+    upkeep.state.uses.loseFile()
     commitLock.withLock { held in held.state.ledger.add(-charged, to: .checkpoints) }
   }
 

@@ -1,6 +1,7 @@
 /// Prepares the files of a recovered store for writing: makes the checkpoint durable, makes the log of the new opening,
 /// and takes the ledger of all files.
 struct Adoption {
+  /// The store as recovery has found it. Functions that change a part of it take that part as a parameter.
   let loaded: LoadedStore
   let folders: StoreFolders
   let environment: Environment

@@ -22,8 +22,7 @@ final class Monitored<Value>: @unchecked Sendable {
     fileprivate let owner: Unmanaged<Monitor>
     fileprivate let memory: UnsafeMutablePointer<Value>
 
-    /// The lock, for a wait by a clock.
-    var monitor: Monitor { owner.takeUnretainedValue() }
+    private var monitor: Monitor { owner.takeUnretainedValue() }
 
     var value: Value {
       @inline(__always) unsafeAddress { UnsafePointer(memory) }
@@ -31,22 +30,28 @@ final class Monitored<Value>: @unchecked Sendable {
     }
 
     /// Waits for a signal, and may return without one. Other threads may change the value meanwhile.
-    func wait() { monitor.wait() }
-    func wait(milliseconds: Int) { monitor.wait(milliseconds: milliseconds) }
+    mutating func wait() { monitor.wait() }
+    mutating func wait(milliseconds: Int) { monitor.wait(milliseconds: milliseconds) }
+    /// Waits by a clock that tests may replace.
+    mutating func wait(by clock: any Clock, milliseconds: Int) { clock.wait(on: monitor, milliseconds: milliseconds) }
     func signal() { monitor.signal() }
     func signalAll() { monitor.signalAll() }
 
-    /// Runs `body` with the lock released, and takes it again. `body` must not use the token.
-    func unlocked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    /// Runs `body` with the lock released, and takes it again. The compiler rejects a `body` that uses this token,
+    /// because the call changes it.
+    mutating func unlocked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
       monitor.unlock()
       defer { monitor.lock() }
       return try body()
     }
   }
 
-  func withLock<R, E: Error>(_ body: (borrowing Held) throws(E) -> R) throws(E) -> R {
+  func withLock<R, E: Error>(_ body: (inout Held) throws(E) -> R) throws(E) -> R {
     monitor.lock()
     defer { monitor.unlock() }
-    return try body(Held(owner: .passUnretained(monitor), memory: memory))
+    var held = Held(owner: .passUnretained(monitor), memory: memory)
+    // Two tokens can be exchanged, which no code may do.
+    defer { precondition(held.memory == memory, "the token of another lock") }
+    return try body(&held)
   }
 }

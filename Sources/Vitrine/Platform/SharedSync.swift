@@ -47,11 +47,11 @@ package final class SharedSync: Sendable {
           continue
         }
         held.value.isRunning = true
-        SharedSync.awaitOthers(held)
+        SharedSync.awaitOthers(&held)
         let served = held.value.callCount
         held.value.begun += 1
         let run = held.value.begun
-        try SharedSync.run(body, held)
+        try SharedSync.run(body, &held)
         held.value.synced = run
         held.value.lastServed = served
       }
@@ -64,12 +64,12 @@ package final class SharedSync: Sendable {
       while held.value.isRunning { held.wait() }
       held.value.isRunning = true
       held.value.begun += 1
-      try SharedSync.run(body, held)
+      try SharedSync.run(body, &held)
     }
   }
 
   private static func run<E: Error>(
-    _ body: () throws(E) -> Void, _ held: borrowing Monitored<State>.Held
+    _ body: () throws(E) -> Void, _ held: inout Monitored<State>.Held
   ) throws(E) {
     defer {
       held.value.isRunning = false
@@ -79,7 +79,7 @@ package final class SharedSync: Sendable {
   }
 
   /// Lets other threads run until no further call comes. The leader has `isRunning` set.
-  private static func awaitOthers(_ held: borrowing Monitored<State>.Held) {
+  private static func awaitOthers(_ held: inout Monitored<State>.Held) {
     let lastServed = held.value.lastServed
     if lastServed < 2 { return }
     var turns = 0

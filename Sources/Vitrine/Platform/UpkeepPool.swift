@@ -78,8 +78,8 @@ final class UpkeepPool: BackgroundWork, Sendable {
         let now = UpkeepPool.now()
         held.value.looks += 1
         if let id = UpkeepPool.nextDue(now, held) {
-          run(id, held)
-        } else if !wait(now, held) {
+          run(id, &held)
+        } else if !wait(now, &held) {
           break
         }
       }
@@ -94,7 +94,7 @@ final class UpkeepPool: BackgroundWork, Sendable {
   }
 
   /// Runs a step with the lock released.
-  private func run(_ id: PoolTask.ID, _ held: borrowing Held) {
+  private func run(_ id: PoolTask.ID, _ held: inout Held) {
     // Another thread has to keep the time of the next step meanwhile.
     if held.value.tasks.values.contains(where: { $0.id != id && $0.isTimed }) { _ = summon(held) }
     var step = held.value.tasks[id]?.begin()
@@ -108,7 +108,7 @@ final class UpkeepPool: BackgroundWork, Sendable {
   }
 
   /// Waits for the next step. Returns false if the thread is not needed.
-  private func wait(_ now: UInt64, _ held: borrowing Held) -> Bool {
+  private func wait(_ now: UInt64, _ held: inout Held) -> Bool {
     let isTimer = !held.value.isTimed
     let due = held.value.tasks.values.lazy.filter(\.isTimed).map(\.due).min()
     if isTimer, held.value.tasks.isEmpty { return false }

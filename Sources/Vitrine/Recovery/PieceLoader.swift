@@ -98,11 +98,11 @@ package struct PieceLoader {
     // All payload facts of a piece follow its key facts, so each piece is passed once through both tables.
     let keyRoom = room(sources.map(\.sizes.keyCount), of: keyCount)
     let payloadRoom = room(sources.map(\.sizes.payloadCount), of: blobCount)
-    return index.keyWriter.fill(shard: shard, room: keyRoom) { keys in
-      index.contentWriter.fill(shard: shard, room: payloadRoom) { contents in
-        guard append(part.source, part.sizes, &keys, &contents) else { return false }
+    return index.keyWriter.fill(shard: shard, room: keyRoom) { keys, keyShard in
+      index.contentWriter.fill(shard: shard, room: payloadRoom) { contents, contentShard in
+        guard append(part.source, part.sizes, &keys, keyShard, &contents, contentShard) else { return false }
         for delta in facts {
-          guard apply(delta.source, delta.sizes, &keys, &contents) else { return false }
+          guard apply(delta.source, delta.sizes, &keys, keyShard, &contents, contentShard) else { return false }
         }
         return true
       }
@@ -117,8 +117,8 @@ package struct PieceLoader {
   }
 
   private func append(
-    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler,
-    _ contents: inout ContentTableWriter.Filler
+    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler, _ keyShard: borrowing KeyTable.Held,
+    _ contents: inout ContentTableWriter.Filler, _ contentShard: borrowing ContentTable.Held
   ) -> Bool {
     var left = 2 * sizes.keyCount
     while left > 0 {
@@ -126,13 +126,13 @@ package struct PieceLoader {
       for place in stride(from: 0, to: words.count, by: 2) {
         var slot = KeySlot(word0: words[place], word1: words[place + 1]).kept
         slot.stamp = RecencyClock.rebased(slot.stamp, from: source.piece.clock, to: clock)
-        if !keys.append(slot) { return false }
+        if !keys.append(slot, keyShard) { return false }
       }
       left -= words.count
     }
     var wideCount = 0
     for _ in 0..<sizes.payloadCount {
-      guard let word = source.reader.next(), contents.append(word) else { return false }
+      guard let word = source.reader.next(), contents.append(word, contentShard) else { return false }
       if ContentTable.hasLargeCount(word) {
         guard let count = source.reader.next(), (4...UInt64(ContentTableWriter.mostUsers)).contains(count) else {
           return false
@@ -145,17 +145,17 @@ package struct PieceLoader {
   }
 
   private func apply(
-    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler,
-    _ contents: inout ContentTableWriter.Filler
+    _ source: Source, _ sizes: PieceShard, _ keys: inout KeyTableWriter.Filler, _ keyShard: borrowing KeyTable.Held,
+    _ contents: inout ContentTableWriter.Filler, _ contentShard: borrowing ContentTable.Held
   ) -> Bool {
     let piece = source.piece
     return source.reader.readFacts(
       sizes,
       key: { fact in
         let fact = fact.rebased(from: piece.clock, to: clock)
-        if fact.isGone { return keys.remove(fact.slot.hash(shard: fact.shard), fact.slot.location) }
-        return keys.insert(fact.slot)
+        if fact.isGone { return keys.remove(fact.slot.hash(shard: fact.shard), fact.slot.location, keyShard) }
+        return keys.insert(fact.slot, keyShard)
       },
-      payload: { contents.apply($0) })
+      payload: { contents.apply($0, contentShard) })
   }
 }

@@ -66,7 +66,7 @@ final class RoomWaiter: Sendable {
       while held.value.outcome == nil {
         let now = clock.monotonicNanoseconds()
         if now >= end { return nil }
-        clock.wait(on: held.monitor, milliseconds: Int((end - now + 999_999) / 1_000_000))
+        held.wait(by: clock, milliseconds: Int((end - now + 999_999) / 1_000_000))
       }
       return held.value.outcome
     }

@@ -8,14 +8,17 @@ import Testing
     enum Level: LockLevel { static var rank: UInt { 0 } }
     typealias Lock = LevelLock<Level, [Int]>
     let lock = Lock([])
+    protocol Clock { func wait(on monitor: Monitor, milliseconds: Int) }
+    let monitored = Monitored([1])
+    let shards = LockedShards(2) { _ in 1 }
 
     """
 
   /// Returns the errors of the compiler, or nil if it accepts the code.
   private func errors(of code: String) throws -> String? {
     let folder = try TemporaryFolder()
-    let platform = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/Vitrine/Platform")
+    let engine = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/Vitrine")
     let file = folder.path + "/snippet.swift"
     try Files.write(Array((Self.setup + code).utf8), to: file)
     let process = Process()
@@ -25,7 +28,8 @@ import Testing
         "swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library", "-package-name",
         "vitrine", file,
       ]
-      + ["Lock.swift", "LevelLock.swift"].map { platform.appending(path: $0).path }
+      + ["Platform/Lock.swift", "Platform/LevelLock.swift", "Platform/Monitored.swift", "Index/LockedShards.swift"]
+      .map { engine.appending(path: $0).path }
     let output = Pipe()
     process.standardError = output
     process.standardOutput = output
@@ -39,6 +43,9 @@ import Testing
     let code = """
       func add(_ number: Int, _ held: borrowing Lock.Held) { held.state.append(number) }
       func run() { lock.withLock { held in add(1, held) } }
+      func wait() { monitored.withLock { held in held.unlocked { run() } } }
+      func count(_ shard: borrowing LockedShards<Int>.Held) { shard.pointee += 1 }
+      func countAll() { shards.withLock(1) { shard in count(shard) } }
       """
     #expect(try errors(of: code) == nil)
   }
@@ -71,6 +78,17 @@ import Testing
       """,
       "cannot convert"
     ),
+    // While the lock of a monitor is released, its token leads to nothing.
+    ("func run() { monitored.withLock { held in held.unlocked { held.value.append(1) } } }", "overlapping accesses"),
+    ("func run() { monitored.withLock { held in held.monitor.unlock() } }", "'monitor' is inaccessible"),
+    (
+      "func run() { monitored.withLock { held in held.value.removeAll { _ in held.wait(); return true } } }",
+      "overlapping accesses"
+    ),
+    // The tokens of shards.
+    ("func run() { _ = shards.cells }", "'cells' is inaccessible"),
+    ("func run() { _ = LockedShards<Int>.Held(shard: .allocate(capacity: 1)) }", "initializer is inaccessible"),
+    ("func run() -> LockedShards<Int>.Held { shards.withLock(0) { shard in shard } }", "conform to 'Copyable'"),
   ])
   func codeWithoutTheLockDoesNotCompile(_ code: String, _ reason: String) throws {
     let errors = try errors(of: code)?.split(separator: "\n").filter {
