@@ -27,8 +27,8 @@ import VitrineSimulation
     #expect(outcome.status == 0, "\(outcome.diagnostics)")
     let json = try #require(outcome.json)
     let names = [
-      "trace", "seed", "distinct_objects", "distinct_bytes", "policy", "budget_bytes", "budget_share", "requests",
-      "misses", "miss_ratio", "byte_miss_ratio", "write_amplification", "write_amplification_engine",
+      "trace", "seed", "distinct_objects", "distinct_bytes", "policy", "budget_bytes", "budget_share", "rate",
+      "requests", "misses", "miss_ratio", "byte_miss_ratio", "write_amplification", "write_amplification_engine",
       "write_amplification_source", "bytes_written", "bytes_cancelled", "puts", "bytes_put", "too_large",
       "bytes_on_disk_max", "bytes_live", "bytes_live_end", "was_full", "evictions", "mismatches", "damaged", "seconds",
       "puts_per_second", "put_p50", "put_p999", "put_max", "get_p50", "get_p999", "get_max",

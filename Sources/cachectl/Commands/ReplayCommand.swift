@@ -12,6 +12,7 @@ enum ReplayCommand: Command {
   private static let format = Option(
     "format", value: TraceFormat.allCases.map(\.rawValue).joined(separator: "|"), "the trace's format (detected)")
   private static let seed = Option("seed", value: "N", "the seed of the payloads (1)")
+  private static let rate = Option("rate", value: "SIZE", "put at most SIZE bytes a second")
   private static let store = Option("store", value: "FOLDER", "where to make the store; must not exist")
   private static let keep = Option("keep", "do not remove the store at the end")
   private static let curve = Option("curve", "compare the store's miss-ratio curve with simulated LRU")
@@ -20,7 +21,7 @@ enum ReplayCommand: Command {
   static let specification = CommandSpecification(
     name: "replay", summary: "run a trace of requests through a store, and measure it",
     positionals: [.required("TRACE")],
-    options: [size, share, policy, compare, format, seed, store, keep, curve, svg, .json],
+    options: [size, share, policy, compare, format, seed, rate, store, keep, curve, svg, .json],
     notes: [
       "Each request is a get. A miss puts the object with payload of its size: bytes that do not compress and "
         + "that no other object has. They follow from --seed. Every hit is read in full and compared. Other bytes, "
@@ -40,6 +41,8 @@ enum ReplayCommand: Command {
       "--compare also simulates LRU, FIFO, SIEVE and S3-FIFO object by object, with nothing but payload in the "
         + "cache. Their capacity is the average live payload of the stores (capacity: live), and the whole budget "
         + "(capacity: budget). The plot has the former.",
+      "--rate pauses before puts. With a rate well below that of the disk, put_p999 and put_max are those of a store "
+        + "whose upkeep has time. Without it, puts follow each other as fast as the disk takes them.",
       "--curve shows the miss ratios that the store estimates for other budgets, as stat does, beside those of "
         + "simulated LRU caches that hold as many bytes of values.",
       "write_amplification is the system's count if there is one: write_bytes of /proc/self/io up to a flush at "
@@ -48,14 +51,15 @@ enum ReplayCommand: Command {
         + "removed before the disk had them; they are not subtracted, because a longer run would have written them. "
         + "write_amplification_engine is the engine's own count of bytes, without rounding to pages.",
       "With --json: trace, seed, distinct_objects, distinct_bytes (null without --budget-share), policy, "
-        + "budget_bytes, budget_share, requests, misses, miss_ratio, byte_miss_ratio, write_amplification, "
+        + "budget_bytes, budget_share, rate (null without --rate), requests, misses, miss_ratio, "
+        + "byte_miss_ratio, write_amplification, "
         + "write_amplification_engine, write_amplification_source (system or engine), bytes_written, "
         + "bytes_cancelled (null without the system's count), puts, bytes_put, too_large, bytes_on_disk_max (the "
         + "blocks of all files, each \(Replay.sampleInterval) requests and at the end; a sample above the budget is "
         + "taken up to three times, because a file that is removed meanwhile may count with its successor), "
         + "bytes_live (payload; mean of these samples since the first eviction), bytes_live_end, was_full, "
         + "evictions, mismatches, damaged, "
-        + "seconds (all work), puts_per_second (of the time in puts), put_p50, put_p999, put_max, get_p50, "
+        + "seconds (all work and pauses), puts_per_second (of the time in puts), put_p50, put_p999, put_max, get_p50, "
         + "get_p999, get_max (nanoseconds; gets that hit, without the comparison). Several runs are a list, runs, "
         + "beside simulations (policy, budget_bytes, budget_share, capacity, capacity_bytes, requests, misses, "
         + "miss_ratio, byte_miss_ratio). With --curve: curves (policy, budget_bytes, mean_error, and points: "
@@ -67,12 +71,15 @@ enum ReplayCommand: Command {
       .init(
         "cachectl replay web.zst --compare --budget-share 0.01,0.1,0.3 --svg web.svg",
         "which policy, and which budget?"),
+      .init("cachectl replay requests.txt --budget 2GB --rate 100MB", "how long does the slowest put take?"),
     ])
 
   static func run(_ arguments: Arguments, _ output: Output) throws -> ExitStatus {
     let trace = Trace(path: arguments.positionals[0], format: try traceFormat(arguments))
     let seed = UInt64(try arguments.count(seed) ?? 1)
     let policies = try policies(arguments)
+    let byteRate = try arguments.size(rate)
+    if byteRate == 0 { throw arguments.fail("--rate: 0 bytes a second would never end") }
     let wanted = try arguments.value(store).map { try arguments.text($0, "the path of the store") }
     if wanted?.isEmpty == true { throw arguments.fail("the path of the store is empty") }
     // Checked before the trace is counted, which may take long.
@@ -89,13 +96,19 @@ enum ReplayCommand: Command {
       traceName: trace.name, seed: seed, totals: totals, isComparison: arguments.has(compare))
 
     let folder = try TemporaryFolder.make(at: wanted, for: "replay", in: ".")
-    defer { if !arguments.has(keep) { FolderTree.remove(folder) } }
+    defer {
+      if arguments.has(keep) {
+        warn("the store is kept in \(printable(Array(folder.utf8)))", progress)
+      } else {
+        FolderTree.remove(folder)
+      }
+    }
     let isSingle = budgets.count * policies.count == 1
     for budget in budgets {
       for policy in policies {
         let path = isSingle ? folder : "\(folder)/\(policy.name)-\(budget.byteCount)"
         let replay = Replay(
-          trace, policy: policy, budget: budget, payload: TracePayload(seed: seed), path: path)
+          trace, policy: policy, budget: budget, payload: TracePayload(seed: seed), path: path, byteRate: byteRate)
         results.replays.append(try replay.run(progress: progress) { warn($0, progress) })
         if !isSingle, !arguments.has(keep) { FolderTree.remove(path) }
       }

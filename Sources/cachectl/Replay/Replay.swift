@@ -16,10 +16,12 @@ struct Replay {
   let expected: TracePayload
   /// The folder of the store, which is missing or empty.
   let path: String
+  /// The most bytes that are put in a second; nil for no limit.
+  let byteRate: Int?
 
   init(
     _ trace: Trace, policy: EvictionPolicy, budget: ReplayBudget, payload: TracePayload, expected: TracePayload? = nil,
-    path: String
+    path: String, byteRate: Int? = nil
   ) {
     self.trace = trace
     self.policy = policy
@@ -27,6 +29,7 @@ struct Replay {
     self.payload = payload
     self.expected = expected ?? payload
     self.path = path
+    self.byteRate = byteRate
   }
 
   func run(progress: Progress, warn: (String) -> Void) throws -> ReplayReport {
@@ -48,7 +51,8 @@ struct Replay {
   }
 
   private func replay(_ store: CacheStore, _ progress: Progress, _ warn: (String) -> Void) throws -> ReplayReport {
-    var report = ReplayReport(policy: policy, budget: budget)
+    var report = ReplayReport(policy: policy, budget: budget, byteRate: byteRate)
+    var pace = PutPace(byteRate: byteRate)
     let buffer = PayloadBuffer()
     var key = TraceKey()
     let start = Time.monotonicNanoseconds()
@@ -59,7 +63,12 @@ struct Replay {
         warn("\(reader.place): object \(request.object) differs from the bytes put at offset \(mismatch)")
       }
       report.counts.add(request.byteCount, isHit: isHit)
-      if !isHit { try put(request, key, store, buffer, &report) }
+      if !isHit {
+        try pace.wait()
+        let before = report.putByteCount
+        try put(request, key, store, buffer, &report)
+        pace.note(report.putByteCount - before)
+      }
       if report.counts.requestCount % Replay.sampleInterval == 0 { sample(store, &report) }
       progress.show(reader.position, of: reader.byteCount)
     }

@@ -28,6 +28,7 @@ enum ReplayJSON {
     [
       ("policy", .string(report.policy.name)), ("budget_bytes", .int(report.budget.byteCount)),
       ("budget_share", report.budget.share.map { .double($0) } ?? .null),
+      ("rate", report.byteRate.map { .int($0) } ?? .null),
     ] + misses(report.counts) + [
       ("write_amplification", .rounded(report.writeAmplification, places: 4)),
       ("write_amplification_engine", .rounded(report.engineAmplification, places: 4)),

@@ -5,6 +5,8 @@ import Vitrine
 struct ReplayReport {
   let policy: EvictionPolicy
   let budget: ReplayBudget
+  /// The most bytes that were put in a second; nil for no limit.
+  let byteRate: Int?
 
   var counts = MissCounts()
   var putCount = 0
@@ -31,9 +33,10 @@ struct ReplayReport {
   /// Hits alone.
   var gets = LatencyHistogram()
 
-  init(policy: EvictionPolicy, budget: ReplayBudget) {
+  init(policy: EvictionPolicy, budget: ReplayBudget, byteRate: Int? = nil) {
     self.policy = policy
     self.budget = budget
+    self.byteRate = byteRate
   }
 
   var writeAmplification: Double {

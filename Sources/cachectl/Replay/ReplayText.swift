@@ -36,6 +36,9 @@ enum ReplayText {
     }
     let rate = Quantity.count(Int(report.putsPerSecond))
     table.add(["puts", "\(rate) a second; \(latencies(report.puts))"])
+    if let limit = report.byteRate {
+      table.add(["paused", "so that at most \(Quantity.bytes(limit)) were put in a second"])
+    }
     table.add(["hits", latencies(report.gets)])
     table.add(["in", Quantity.nanoseconds(report.seconds * 1e9)])
     return table.text(indentation: "  ")
@@ -89,7 +92,8 @@ enum ReplayText {
           ])
         }
       }
-      return "budget \(name(budget))\n" + table.text(indentation: "  ")
+      let limit = replays.first?.byteRate.map { ", at most \(Quantity.bytes($0)) put in a second" } ?? ""
+      return "budget \(name(budget))\(limit)\n" + table.text(indentation: "  ")
     }.joined(separator: "\n")
   }
 
