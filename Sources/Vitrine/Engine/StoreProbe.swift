@@ -137,7 +137,7 @@ package struct StoreProbe {
     return core.context.commitLock.withLock { held in
       var tried: [Segment] = []
       while tried.count < count,
-        let next = held.state.nextVictim(by: rules, reclaimsDead: false, except: tried.map(\.id))?.0
+        let next = held.state.nextVictim(by: rules, reclaimsDead: false, except: tried.map(\.id), KeptSegments())?.0
       {
         tried.append(next)
       }

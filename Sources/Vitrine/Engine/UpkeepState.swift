@@ -9,6 +9,7 @@ struct UpkeepState {
   var quiet: QuietWatch
   var schedule = UpkeepSchedule()
   var copyBudget = CopyBudget()
+  var keptSegments = KeptSegments()
   /// How far a read-only opening has followed the writer; nil for a writer.
   var follower: Follower?
 

@@ -10,6 +10,8 @@ struct CleaningPlan {
     /// Whether the segment is emptied for its dead bytes, before its turn in the queue.
     let isSparse: Bool
     let isSingle: Bool
+    /// Bytes of heads before copied payloads of other keys. They are neither live nor dead.
+    var boundByteCount = 0
   }
 
   /// A live record of the victim.
@@ -29,17 +31,21 @@ struct CleaningPlan {
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]
   let drops: [Int]
+  /// Whether payloads of other keys, unused pinned records and bound heads fill nearly the whole segment. Copies of it
+  /// would be copied again at their next turn, and so without end.
+  let isVain: Bool
 
   /// The live share below which a segment is emptied for its dead bytes.
   static let sparseShare = 0.5
-  /// The least dead share of a segment that is emptied because too many bytes of the store are dead.
+  /// A segment that is not sparse is emptied only if this share of it is dead, dropped or used. To reclaim dead bytes,
+  /// this share must be dead.
   static let leastDeadShare = 1.0 / 16
 
   /// `usesPerByte`: the average of recent victims. If `mayStay` is false, the segment is emptied.
   init(_ victim: Victim, _ items: [Item], by rules: CleaningRules, usesPerByte: Double, mayStay: Bool = true) {
     isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, rules, usesPerByte)
     if isQueuedAgain {
-      (copies, drops) = ([], [])
+      (copies, drops, isVain) = ([], [], false)
       return
     }
     func isCopied(_ item: Item) -> Bool {
@@ -54,6 +60,10 @@ struct CleaningPlan {
     copies = items.indices.filter { isCopied(items[$0]) }
       .sorted { (value(items[$0]), $1) > (value(items[$1]), $0) }
     drops = items.indices.filter { !isCopied(items[$0]) }
+    // A used record spends uses or is dropped, so it is copied a few times at most.
+    let unspent = items.filter { !$0.hasKey || $0.isPinned && $0.uses == 0 }
+    let kept = unspent.reduce(victim.boundByteCount) { $0 + $1.byteCount }
+    isVain = !victim.isSparse && Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
   }
 
   private static func staysWhole(

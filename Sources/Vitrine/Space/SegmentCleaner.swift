@@ -27,6 +27,8 @@ final class SegmentCleaner: StorePart {
     var removedCount = 0
     /// Whether a segment has changed. Otherwise another step would find the same.
     var hasProgressed = false
+    /// Whether the segment stays because its copies would free too little.
+    var isVain = false
   }
 
   /// A live record of a victim, and its entry if its own key is live.
@@ -50,6 +52,8 @@ final class SegmentCleaner: StorePart {
   private static let mostQueuedAgain = 16
   /// The most segments that one step tries to empty.
   private static let mostTries = 4
+  /// The most segments that one step looks at.
+  private static let mostLooks = 32
 
   /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
   /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request.
@@ -69,12 +73,15 @@ final class SegmentCleaner: StorePart {
       return step
     }
     var tried: [UInt64] = []
-    for _ in 0..<SegmentCleaner.mostTries {
+    var looks = 0
+    while tried.count < SegmentCleaner.mostTries, looks < SegmentCleaner.mostLooks {
+      looks += 1
       guard let (segment, victim) = try nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried, upkeep) else {
         return step
       }
       step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
+      if step.isVain { continue }
       // The segment's payloads are needed and find no room elsewhere, or its file cannot be opened now.
       commitLock.withLock { held in held.state.postpone(segment) }
       tried.append(segment.id)
@@ -105,6 +112,12 @@ final class SegmentCleaner: StorePart {
       step.hasProgressed = true
       queuedCount += 1
       queueAgain(segment, victim, items, by: rules)
+      return step
+    }
+    if plan.isVain {
+      step.isVain = true
+      let liveByteCount = commitLock.withLock { held in held.state[segment].live.units } * Unit.byteCount
+      upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount)
       return step
     }
     var drops = plan.drops.map { items[$0] }
@@ -138,7 +151,9 @@ final class SegmentCleaner: StorePart {
     by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64], _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
     func next() -> (Segment, CleaningPlan.Victim)? {
-      commitLock.withLock { held in held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried) }
+      commitLock.withLock { held in
+        held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried, upkeep.state.keptSegments)
+      }
     }
     if let found = next() { return found }
     try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }

@@ -14,11 +14,12 @@ extension CommitState {
     }
   }
 
-  /// The segment whose space is reclaimed next, without the `tried` ones. A sparse segment comes first. With
-  /// `reclaimsDead`, overwrites and removals have left many dead bytes in all segments. Then a segment of which more
-  /// than a sixteenth is dead counts as sparse, so that no live entry is dropped.
+  /// The segment whose space is reclaimed next, without the `tried` ones. A sparse segment comes first, and none of the
+  /// `kept` ones comes unless it is sparse. With `reclaimsDead`, overwrites and removals have left many dead bytes in
+  /// all segments. Then a segment of which more than a sixteenth is dead counts as sparse, so that no live entry is
+  /// dropped.
   mutating func nextVictim(
-    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = []
+    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = [], _ kept: KeptSegments
   ) -> (Segment, CleaningPlan.Victim)? {
     let mostLive = reclaimsDead ? 1 - CleaningPlan.leastDeadShare : CleaningPlan.sparseShare
     var sparsest: (segment: Segment, deadByteCount: Int)?
@@ -41,6 +42,7 @@ extension CommitState {
       {
         sparsest = (segment, dead)
       }
+      if kept.contains(segment.id, liveByteCount: liveByteCount, of: byteCount) { continue }
       func isNext(_ other: Segment?) -> Bool {
         other.map { queues.segments.rank(segment.id) < queues.segments.rank($0.id) } ?? true
       }
@@ -61,7 +63,8 @@ extension CommitState {
     let account = index.segments[segment]
     return CleaningPlan.Victim(
       byteCount: account.fill.tail - SegmentHeader.byteCount,
-      isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single)
+      isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single,
+      boundByteCount: account.live.boundUnits * Unit.byteCount)
   }
 
   /// Whether a segment belongs to main. Without probation, all segments do.

@@ -92,7 +92,9 @@ extension SegmentPolicyModel {
   private mutating func clean(_ queuedCount: inout Int) -> Bool {
     let isDeadReclaimed = hasManyDeadBytes
     var tried: [UInt64] = []
-    for _ in 0..<4 {
+    var looks = 0
+    while tried.count < 4, looks < 32 {
+      looks += 1
       var victim = nextVictim(isDeadReclaimed, tried)
       if victim == nil {
         for stream in StreamKind.allCases {
@@ -101,7 +103,9 @@ extension SegmentPolicyModel {
         victim = nextVictim(isDeadReclaimed, tried)
       }
       guard let victim else { return false }
+      let keptCount = kept.count
       if empty(victim.id, isSparse: victim.isSparse, &queuedCount) { return true }
+      if kept.count > keptCount { continue }
       queue(victim.id, isKept: true)
       tried.append(victim.id)
     }
@@ -126,7 +130,12 @@ extension SegmentPolicyModel {
       ($1.load.dead, facts.slot($0.segment.id)) < ($0.load.dead, facts.slot($1.segment.id))
     }
     if let sparsest { return (sparsest.segment.id, true) }
-    let queued = (sweeps.present + sweeps.next).compactMap { id in candidates.first { $0.segment.id == id }?.segment }
+    let open = candidates.filter { candidate in
+      guard let look = kept.last(where: { $0.id == candidate.segment.id }) else { return true }
+      let died = look.liveByteCount - candidate.load.live
+      return Double(died) >= (1 - numbers.mostKept) * Double(candidate.load.written)
+    }
+    let queued = (sweeps.present + sweeps.next).compactMap { id in open.first { $0.segment.id == id }?.segment }
     let (main, probation) = (queued.first { isMain($0) }, queued.first { !isMain($0) })
     let liveBytes = all.reduce(0) { $0 + $1.load.live }
     let probationBytes = all.reduce(0) { $0 + (isMain($1.segment) ? 0 : $1.load.live) }
@@ -175,6 +184,12 @@ extension SegmentPolicyModel {
         for item in items { spend(item, isMain: isMain) }
         queueInMain(id)
         return true
+      }
+      let unspent = items.filter { !$0.hasKey || $0.isPinned && $0.uses == 0 }
+      let unspentByteCount = unspent.reduce(load(segment, live).bound) { $0 + $1.byteCount }
+      if Double(unspentByteCount) > numbers.mostKept * Double(segment.written) {
+        kept.append((id, load(segment, live).live))
+        return false
       }
     } else {
       counts.sparse += 1

@@ -49,6 +49,8 @@ struct SegmentPolicyModel {
   var sweeps: (present: [UInt64], next: [UInt64]) = ([], [])
   var ghost = GhostModel()
   var copying = CopyModel()
+  /// Looks at segments that stayed because nearly all of their bytes are payloads of other keys.
+  var kept: [(id: UInt64, liveByteCount: Int)] = []
   var counts = Counts()
   private var clock = 0
   private var nextRecord = 0

@@ -18,6 +18,8 @@ struct SegmentPolicyNumbers {
   var knowsReturnedKeys = true
   /// The live share below which a segment is sparse, and the same if many bytes are dead.
   var sparseShare = (usual: 0.5, dead: 15.0 / 16)
+  /// The share of payloads of other keys and unused pinned records beyond which a segment is not emptied.
+  var mostKept = 15.0 / 16
   /// The segments that are queued again for one request.
   var mostQueuedAgain = 16
 

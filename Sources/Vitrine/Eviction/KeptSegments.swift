@@ -1,0 +1,19 @@
+/// Segments that were not emptied, because nearly all of their bytes are payloads of other keys. They are not looked at
+/// again until a 16th of their bytes has died.
+struct KeptSegments {
+  /// Live bytes at the last look, by the segments' numbers.
+  private var byteCounts: [UInt64: Int] = [:]
+  /// More segments than a store of default sizing has. Beyond that, some belong to segments that are gone.
+  private static let mostSegments = 1024
+
+  mutating func note(_ segment: UInt64, liveByteCount: Int) {
+    if byteCounts.count >= KeptSegments.mostSegments { byteCounts.removeAll() }
+    byteCounts[segment] = liveByteCount
+  }
+
+  /// `byteCount`: the bytes written to the segment.
+  func contains(_ segment: UInt64, liveByteCount: Int, of byteCount: Int) -> Bool {
+    guard let before = byteCounts[segment] else { return false }
+    return Double(before - liveByteCount) < CleaningPlan.leastDeadShare * Double(byteCount)
+  }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Vitrine
+
+/// A segment of which nearly all bytes are payloads of other keys is not emptied.
+@Suite struct KeptSegmentTests {
+  private func isVain(
+    isSparse: Bool = false, boundByteCount: Int = 0, _ items: [CleaningPlan.Item]
+  ) -> Bool {
+    let victim = CleaningPlan.Victim(
+      byteCount: 1600, isMain: true, isSparse: isSparse, isSingle: false, boundByteCount: boundByteCount)
+    return CleaningPlan(victim, items, by: S3FIFORules().cleaning!, usesPerByte: 1, mayStay: false).isVain
+  }
+
+  private func payload(_ byteCount: Int) -> CleaningPlan.Item {
+    CleaningPlan.Item(uses: 0, byteCount: byteCount, hasKey: false)
+  }
+
+  @Test func aPlanIsVainIfLessThanASixteenthIsFreedOrUsed() {
+    #expect(!isVain([payload(1500)]))
+    #expect(isVain([payload(1501)]))
+    #expect(isVain([payload(1501), CleaningPlan.Item(uses: 0, byteCount: 99, hasKey: true)]))
+    #expect(!isVain(isSparse: true, [payload(1501)]))
+  }
+
+  @Test func headsBeforePayloadsAreNotFreed() {
+    #expect(!isVain(boundByteCount: 100, [payload(1400)]))
+    #expect(isVain(boundByteCount: 101, [payload(1400)]))
+  }
+
+  @Test func unusedPinnedRecordsAreNotFreed() {
+    func pinned(uses: Int) -> CleaningPlan.Item {
+      CleaningPlan.Item(uses: uses, byteCount: 700, hasKey: true, isPinned: true)
+    }
+    #expect(isVain([payload(801), pinned(uses: 0)]))
+    #expect(!isVain([payload(801), pinned(uses: 1)]))
+  }
+
+  @Test func aKeptSegmentIsLookedAtAgainAfterASixteenthHasDied() {
+    var kept = KeptSegments()
+    #expect(!kept.contains(7, liveByteCount: 1600, of: 1600))
+    kept.note(7, liveByteCount: 1550)
+    #expect(kept.contains(7, liveByteCount: 1550, of: 1600))
+    #expect(kept.contains(7, liveByteCount: 1451, of: 1600))
+    #expect(!kept.contains(7, liveByteCount: 1450, of: 1600))
+    #expect(!kept.contains(8, liveByteCount: 1550, of: 1600))
+  }
+
+  @Test func manySegmentsTakeBoundedMemory() {
+    var kept = KeptSegments()
+    for segment in 0..<1025 { kept.note(UInt64(segment), liveByteCount: 10) }
+    #expect((0..<1025).count { kept.contains(UInt64($0), liveByteCount: 10, of: 10) } == 1)
+  }
+}
