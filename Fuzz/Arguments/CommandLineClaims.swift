@@ -75,7 +75,7 @@ struct CommandLineClaims {
     }
   }
 
-  /// Runs the command as the tool would, up to the store, which is missing; with no path from the words.
+  /// Runs the command without a store. Positional paths are replaced; values of options are not.
   private func run(_ arguments: Arguments) {
     guard !["bench", "crashtest", "replay"].contains(specification.name) else { return }
     let positionals = zip(specification.positionals, arguments.positionals).map { positional, word in

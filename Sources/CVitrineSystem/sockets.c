@@ -22,7 +22,7 @@
 #define MSG_CMSG_CLOEXEC 0
 #endif
 
-// More descriptors than a peer passes in one message. A message with more is cut by the system, which closes the rest.
+// Room for the descriptors of one message; a peer passes at most one. The system closes those without room.
 enum { MOST_PASSED = 8 };
 
 ssize_t vitrine_send_passing(int socket, const struct iovec *parts, size_t count, int descriptor) {

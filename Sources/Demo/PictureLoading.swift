@@ -65,7 +65,7 @@ struct PictureLoading {
 
   // MARK: Photos and their server
 
-  /// Returns the pictures that can be decoded here.
+  /// Returns the first 60 pictures with the name of a format that can be decoded here.
   private static func photos(_ pictures: Pictures) -> [Photo] {
     pictures.all.lazy.filter { picture in
       [".jpg", ".jpeg", ".png", ".webp"].contains { picture.path.lowercased().hasSuffix($0) }
@@ -97,7 +97,7 @@ struct PictureLoading {
     return try Pictures(in: photoFolder)
   }
 
-  /// A plain server: each photo under its number and name, without caching headers.
+  /// Serves each photo under its number and name, without `Cache-Control`.
   private static func serve(_ photos: [Photo]) throws -> (server: TestServer, urls: [String]) {
     var files: [String: String] = [:]
     var paths: [String] = []

@@ -90,7 +90,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// In a forked child, the parent uses the connections.
+  /// Drops the connections in a forked child, because the parent still uses them.
   private func dropInherited(_ state: inout State) {
     let processID = currentProcessID()
     if state.processID != processID { state = State() }

@@ -17,7 +17,7 @@ final class ServerConnection: Sendable {
 
   init(path: String, _ limit: CallLimit) throws(ClientError) { socket = try LocalSocket(path: path, limit) }
 
-  /// Ends the connection, although values may keep the object.
+  /// Closes the socket. Values may keep this object alive.
   func end() { socket.end() }
 
   // MARK: Values

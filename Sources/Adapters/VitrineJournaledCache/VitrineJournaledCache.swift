@@ -52,7 +52,7 @@ public final class VitrineJournaledCache: Sendable {
     try removeEntriesOfOtherVersions()
   }
 
-  /// An entry that no key of a caller can name keeps the versions in its metadata.
+  /// The versions are the metadata of an entry whose key is a zero byte. No key of a caller has that byte.
   private func removeEntriesOfOtherVersions() throws(StoreError) {
     let key = CacheKey(bytes: [0])
     let versions = Array("1 \(appVersion) \(valueCount)".utf8)

@@ -28,8 +28,8 @@ bool vitrine_process_has_spoken(int socket);
 
 // --- The program's side ----------------------------------------------------------------------------------------------
 
-// Limits this process permanently: no address space beyond its present size and `byte_count` more, no core dumps, and
-// no descriptors above 3.
+// Limits this process permanently: no core dumps, no descriptors above 3, and, if its size is known (Linux), at most
+// `byte_count` more bytes of address space.
 int vitrine_process_confine(uint64_t byte_count);
 
 // Limits the further processor time of this process to `milliseconds`, rounded up to seconds, and up to 2 s more.
@@ -57,8 +57,8 @@ int vitrine_memory_fill(int descriptor, const void *bytes, size_t count);
 // the system cannot do that.
 int vitrine_memory_freeze(int descriptor);
 
-// Maps the memory. Returns NULL if it cannot be mapped. If `to_share` is set, all processes see stores. Otherwise only
-// this process sees them, if the mapping is writable at all.
+// Maps the memory. Returns NULL if it cannot be mapped. If `to_share` is set, all processes see the writes through
+// the mapping. Otherwise the mapping is private, or read-only on Apple systems.
 void *vitrine_memory_map(int descriptor, size_t count, bool to_share);
 void vitrine_memory_unmap(void *bytes, size_t count);
 

@@ -1,7 +1,7 @@
 /// Sizes the files of the log by use.
 ///
-/// A new log is small. After a checkpoint, free files grow if the log was filled fast, if a frame was longer than a
-/// file, if many synced records were too long for their frames, or if the index has grown: with a log shorter than the
+/// A new log is small. After a checkpoint, free files grow in four cases: the log was filled fast, a frame was longer
+/// than a file, many synced records were too long for their frames, or the index has grown. With a log shorter than the
 /// index, checkpoints would write more than the frames do.
 /// Files grow by allocation, never by filling with zeros, and only inside the budget. If the disk is full, they stay as
 /// they are.
@@ -22,7 +22,7 @@ final class LogSizer: StorePart {
   /// them.
   private static let fastTurn: UInt64 = 1_000_000_000
 
-  /// Enlarges free files if the last turn of the log asks for it. If a frame or a record was too long for the log, and
+  /// Enlarges free files if the last turn of the log was too short. If a frame or a record was too long for the log, and
   /// the free files are long enough now, also continues the log in one of them: the next checkpoint then enlarges the
   /// present one.
   func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
@@ -123,7 +123,7 @@ final class LogSizer: StorePart {
     }
   }
 
-  /// Returns the file with the new size, or the same file if the disk is full.
+  /// Returns the file with the new size, or the same file if the call fails.
   private func sized(_ file: LogFile, _ byteCount: Int) -> LogFile {
     do throws(SystemError) {
       if byteCount > file.byteCount {

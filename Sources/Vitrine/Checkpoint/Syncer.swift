@@ -11,7 +11,8 @@ final class Syncer: StorePart {
     self.gate = gate
   }
 
-  /// Waits until the frame is durable. A sequence of 0 is a change that a checkpoint has made durable.
+  /// Waits until the frame is durable; inside ``upToFrame(_:)``, only notes the frame. A sequence of 0 is a change that
+  /// a checkpoint has made durable.
   func acknowledgeSynced(_ sequence: UInt64) throws(StoreError) {
     guard let wal else { throw .readOnly }
     let context = ThreadContext.current
@@ -25,7 +26,7 @@ final class Syncer: StorePart {
     try gate.requireNamed()
   }
 
-  /// Rule 3: a durable reference needs a durable payload.
+  /// Makes the payload at a location durable before a durable reference names it (rule 3).
   func makeDurable(payloadAt location: Location) throws(StoreError) {
     if catalog.segments.isVouched(location) { return }
     guard let segment = catalog.segments.segment(location.slot) else { return }
@@ -79,7 +80,8 @@ final class Syncer: StorePart {
     let syncer: Syncer
   }
 
-  /// Like ``acknowledgeSynced(_:)``, but returns at once. `end` is called later on a thread of the pool.
+  /// Like ``acknowledgeSynced(_:)``, but does not wait. A thread of the pool calls `end`; if none can be
+  /// started, this call does.
   func acknowledgeSynced(_ sequence: UInt64, then end: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
     if awaited.withLock({ $0.add(AwaitedFrames.Wait(sequence: sequence, end: end)) }) { leadAwaited() }
   }
@@ -150,12 +152,11 @@ final class Syncer: StorePart {
 
   /// Starts writeback early so that a checkpoint's syncs are short.
   ///
-  /// Writes piece by piece, and pauses after each piece for as long as it took. Syncs of the log, for which callers
-  /// wait, run in between; they would have to wait for a sync of a whole segment. Holds no lock between pieces. Stops
+  /// Writes piece by piece, and pauses after each piece for as long as it took, at least 1 ms. Syncs of the log, for which
+  /// callers wait, run in between; they would have to wait for a sync of a whole segment. Holds no lock between pieces. Stops
   /// after 250 ms, when the log needs its checkpoint, or when the store is being closed; the sync writes the rest.
   func flushGently() throws(StoreError) {
-    // No segment is held between pieces, because a thread may wait for the bytes of a segment that is retired
-    // meanwhile.
+    // Keeps no segment between pieces: a retired segment frees its disk space with its last reference.
     let dirty = commitLock.withLock { held in
       held.state.index.segments.all.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
         guard let segment, held.state[segment].sync.isDirty, held.state[segment].state != .retired else { return nil }

@@ -17,7 +17,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns nil if the text is not the encoding of one byte or more.
+  /// Returns nil for malformed or empty text. Ignores unused bits at the end.
   package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count >= 4, text.count % 4 == 0 else { return nil }
     let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }

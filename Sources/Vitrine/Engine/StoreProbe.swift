@@ -318,7 +318,8 @@ extension StoreCore {
 }
 
 extension CacheStore {
-  /// Puts and removes an entry until the files of the log have their largest size, for tests that count what follows.
+  /// Puts an entry until the files of the log have their largest size, and removes it, for tests that count what
+  /// follows.
   package func growLog() throws(StoreError) {
     let largest = Sizing.walFileByteCount(budget: byteBudget)
     var round = 0

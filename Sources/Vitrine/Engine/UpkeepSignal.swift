@@ -32,7 +32,7 @@ final class UpkeepSignal: StorePart {
   func wake(afterMilliseconds delay: Int = 0) {
     // In a forked child, the lock may never be released.
     if process.isInChild { return }
-    // Counted before the wake: if the task's next look misses this count, the wake comes after that look has begun.
+    // Counts first: if the task's look misses this count, the wake comes later and is not lost.
     wakes.wrappingAdd(1, ordering: .sequentiallyConsistent)
     task.withLock { $0 }?.wake(afterMilliseconds: delay)
   }

@@ -20,7 +20,7 @@ package struct KeySlot: Sendable {
     /// No original outdates the entry: its record has no source, or one that its put has named. Set only for records
     /// that this opening has written or examined.
     package static let independent = Flags(rawValue: 32)
-    /// Eviction leaves the entry.
+    /// Eviction skips the entry.
     package static let pinned = Flags(rawValue: 64)
     /// The flags that a checkpoint keeps.
     static let kept: Flags = [.reference, .recency, .expires, .pinned]
@@ -36,7 +36,7 @@ package struct KeySlot: Sendable {
   }
   @inline(__always) package var location: Location { Location(bits: word0 & Location.mask) }
   @inline(__always) package var flags: Flags { Flags(rawValue: word0 >> 38 & 0x7F) }
-  /// The entry without the flags that hold for this opening only.
+  /// The entry without its style mark and the flags of this opening.
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
   }

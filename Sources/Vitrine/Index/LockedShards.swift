@@ -1,6 +1,6 @@
 /// The shards of a table, each behind a lock of its own. As with ``LevelLock``, only code that has the token of a shard
-/// reaches it: no other file can make a token, no code can copy one, and a borrowed one cannot be kept. Only the table
-/// itself makes copies of shards.
+/// reaches it: no other file can make a token, no code can copy one, and a borrowed one cannot be kept. By convention,
+/// only the table copies shards.
 ///
 /// A struct, so that a lookup needs one load less. The table that owns the memory calls ``free(_:)`` once.
 ///
@@ -33,7 +33,7 @@ struct LockedShards<Shard>: @unchecked Sendable {
     for index in 0..<count { (cells + index).initialize(to: Cell(shard: shard(index))) }
   }
 
-  /// Releases the memory, after `body` has released that of each shard. No other thread may know the table.
+  /// Releases the memory, after `body` has released that of each shard. No other thread may use the table.
   func free(_ body: (borrowing Held) -> Void) {
     for index in 0..<count {
       // The lock shows the order to tools that do not see reference counts.

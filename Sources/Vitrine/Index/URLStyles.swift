@@ -44,8 +44,8 @@ extension KeyTable {
   }
 
   /// Returns the number of the last change of a crowded URL. A change enters, replaces or moves an entry that an
-  /// original may outdate. While the number stays, no such entry was added. Returns nil for a URL with few styles, or
-  /// if no original may outdate any of its entries in the table of its own.
+  /// original may outdate. An unchanged number means that no such entry was added. Returns nil if the URL has no table of
+  /// its own, or if no original may outdate an entry there.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
   }

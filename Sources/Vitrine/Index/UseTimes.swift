@@ -1,4 +1,4 @@
-/// Readings of the recency clock, which date an entry's last use by its stamp. Memory only; callers pass the time.
+/// Readings of the recency clock, which date an entry's last use by its stamp. Does no I/O; callers pass the time.
 ///
 /// A reading whose neighbors are less than one second apart is dropped. At most 512 readings are kept. One more drops
 /// the reading whose neighbors are closest together in relation to its age. So the date of a recent use is accurate to

@@ -60,7 +60,7 @@ package struct Piece: Sendable, Equatable {
     for range in ranges { append(UInt64(range.start) << 32 | UInt64(range.count)) }
   }
 
-  /// Reads a piece of a root. Returns nil if the words are none, or name blocks beyond the limit of an area.
+  /// Reads a piece of a root. Returns nil if the words are not a piece, or name blocks beyond the limit of an area.
   package init?(_ next: () -> UInt64?) {
     guard let number = next(), let shards = next(), let size = next(), let clock = next(),
       let rangeCount = next(),
@@ -159,7 +159,7 @@ package final class PieceWriter {
     block[1] = UInt64(UInt32(truncatingIfNeeded: index)) | UInt64(count) << 32
     let bytes = UnsafeRawBufferPointer(start: block + 1, count: (count + 1) * 8)
     block[0] = Checksum.of(bytes, seed: piece.seed(store, index))
-    // Only the last block of a piece ends with its last word.
+    // Only the last block may be partly filled, and no block follows it.
     wholeWords += PieceWriter.wordsOfBlock
     if wholeWords / PieceWriter.wordsOfBlock == mostBlocks {
       writeBlocks()
@@ -277,7 +277,7 @@ package final class PieceReader {
     return true
   }
 
-  /// Returns the words of a block; nil if it is damaged, or none of this piece.
+  /// Returns the number of words in a block; nil if it is damaged or foreign.
   private func wordCount(ofBlock index: Int, at start: UnsafePointer<UInt64>) -> Int? {
     let expected = min(piece.wordCount - index * Piece.wordsPerBlock, Piece.wordsPerBlock)
     let p = UnsafeRawPointer(start)

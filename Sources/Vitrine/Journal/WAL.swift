@@ -86,8 +86,8 @@ package final class WAL: Sendable {
     state.withLock { $0.unsynced.insert(contentsOf: files, at: 0) }
   }
 
-  /// Returns when all frames below `sequence` are durable. Concurrent callers share a sync. A sync that failed fails
-  /// this call and every later one.
+  /// Returns when all frames below `sequence` are durable. Concurrent callers share a sync. A failed sync fails this
+  /// call and every later one whose frames are not durable.
   package func makeDurable(below sequence: UInt64) throws(SystemError) {
     if durable.load(ordering: .acquiring) >= sequence, sequence > 0 { return }
     try syncs.sync(unless: { state.withLock { $0.failure == nil } && durableSequence >= sequence }, syncFiles)

@@ -45,7 +45,7 @@ final class Closer: StorePart {
     upkeepLock.withLock { _ in commitLock.withLock { _ in gate.releaseLock() } }
   }
 
-  /// Drops all entries, and all files except those that a get or a Blob still needs.
+  /// Drops all entries, and all files that no get, put or Blob needs.
   func dropEverything() {
     forgetter.forgetAll()
     commitLock.withLock { held in

@@ -1,7 +1,7 @@
 /// Decides when a store needs its next round of upkeep.
 ///
-/// While a round changes anything or puts something off, the next one follows after a second. Otherwise another round
-/// would change nothing either, until the store is used or changed, or until a moment that the parts of upkeep name.
+/// While a round changes anything or puts something off, the next one follows after a second. Otherwise the next
+/// round waits for a use, a change, or the earliest time at which a part of upkeep has work.
 struct UpkeepSchedule {
   /// Numbers that change with each lookup, change, wake and step of upkeep.
   struct Mark: Equatable {
@@ -16,7 +16,7 @@ struct UpkeepSchedule {
 
   private var last: Mark?
   private var hasPutOff = false
-  /// The step that follows the last look of a store that is falling asleep; nil for a store that is not.
+  /// The step after the last look before a sleep; nil if the store is not falling asleep.
   private var sleep: NextStep?
 
   /// Notes that a round has left work: it failed, or its time has not come.

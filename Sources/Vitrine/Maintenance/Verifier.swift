@@ -1,4 +1,4 @@
-/// Reads every live byte through the files and checks it. Changes nothing.
+/// Reads every live byte through the files and checks it. Restores records that only the log carries.
 final class Verifier: StorePart {
   let context: StoreContext
   private let gate: WriteGate

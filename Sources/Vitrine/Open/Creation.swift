@@ -157,7 +157,7 @@ struct Creation {
     try file.sync()
   }
 
-  /// Removes the store's own files and no others.
+  /// Removes the store's own files except `LOCK`, and no others.
   static func empty(_ folders: StoreFolders) throws(StoreError) {
     do throws(SystemError) {
       // The files that make it a store go first. The removal of `STORE` is durable before a checkpoint is removed, and

@@ -94,7 +94,7 @@ final class Takeover: StorePart {
     // The bytes behind the last valid record may be half a record, so nothing is appended there.
     let changes = open.map { Change.segmentSealed(slot: $0.slot, byteCount: held.state[$0].byteCount) }
     if held.state.log.freeCount == 0 {
-      // A checkpoint records the change before any frame. The last spare log file stays effectively empty until then.
+      // No log file is free, so a checkpoint records the change before any frame.
       held.state.index.apply(changes, sequence: 0, isChecked: false)
     } else if !changes.isEmpty {
       _ = try commits.record(changes, held)

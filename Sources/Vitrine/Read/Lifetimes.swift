@@ -2,8 +2,8 @@
 ///
 /// A fixed expiry is set by the caller and compared with the wall clock. Ages must survive a clock that steps. A time
 /// more than a minute in the future shows only that the clock was set back since. Such an entry counts as written when
-/// the step was noticed, or when the store was opened. So a step makes no entry immortal in a store that stays open for
-/// as long as the limit, and no entry expires at once.
+/// the step was noticed, or when the store was opened. So after a step, such an entry expires once the store has been
+/// open for the limit, and not at once.
 final class Lifetimes: StorePart {
   let context: StoreContext
   private let gate: WriteGate

@@ -109,7 +109,7 @@ extension Reader {
     return nil
   }
 
-  /// The most times that a change looks for an entry that other threads change, too.
+  /// The most times that a change looks for its entry.
   static let mostLooks = 8
 }
 

@@ -6,7 +6,7 @@ extension CatalogWriter {
   /// A concurrent lookup finds a key in its state before all changes or after them, never in a state between, whose
   /// record may no longer exist. So payloads are entered first, copies beside their originals, then each key's last
   /// state; removed entries are released at the end. There is no `removeAll` among the changes, and no location is
-  /// used twice: a slot that the writer gives to a new segment is another one here.
+  /// used twice: if the writer reuses a slot, the new segment has another slot here.
   mutating func advance(by changes: [Change]) -> Bool {
     let pinned = pinnedLocations(changes)
     for change in changes {
@@ -39,7 +39,7 @@ extension CatalogWriter {
     return true
   }
 
-  /// Returns the locations of pinned entries, before or between the changes, that the changes displace or move.
+  /// Returns the locations of pinned entries that the changes displace, put or move to.
   private func pinnedLocations(_ changes: [Change]) -> Set<Location> {
     var pinned: Set<Location> = []
     for change in changes {
@@ -93,8 +93,7 @@ extension CatalogWriter {
   private mutating func enter(_ net: NetChange) -> Bool {
     for (location, entry) in net.entered {
       guard let put = entry.put else {
-        // The entry is missing if a failed check has removed it here. The writer's check of the copy has not
-        // failed.
+        // A failed check may have removed the entry here but not in the writer.
         guard let former = entry.former, keyWriter.move(entry.hash, from: former, to: location) else { return false }
         continue
       }

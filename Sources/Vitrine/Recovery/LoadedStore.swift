@@ -16,7 +16,7 @@ package struct LoadedStore {
   package var files = IndexFiles()
   /// Records that frames carry inline: the valid copies until their segments are vouched for.
   package var inline: [Location: InlineRecord]
-  /// Files in `segments/` that no entry refers to.
+  /// Segment files in `segments/` that the index does not name.
   package var orphans: [String] = []
   package var storeFileNeedsHealing = false
 }
@@ -41,8 +41,8 @@ package struct RecoveryReport {
   package var notes: [String] = []
   package var replayedCount = 0
   package var droppedCount = 0
-  /// Payloads of lost segments were dropped. No frame tells of that, and a segment without live records may be retired
-  /// by a frame, so a checkpoint comes first.
+  /// Payloads of lost segments were dropped. No frame records the drop, so a checkpoint must precede any frame that
+  /// retires such a segment.
   package var hasDroppedPayloads = false
   package var mayHaveLostRemovals = false
 }

@@ -60,7 +60,7 @@ struct RecordGlance {
     let offset = RecordHeader.fixedByteCount + (flags & RecordHeader.Flags.layout.rawValue != 0 ? 16 : 0)
     return start.u64(offset) == source.low && start.u64(offset + 8) == source.high
   }
-  /// The lengths, the encoding and the layout of the payload, as a reference states them.
+  /// The fields by which a reference identifies its payload.
   @inline(__always) var payloadName: PayloadName { PayloadName(start) }
   @inline(__always) var logicalByteCount: Int { Int(truncatingIfNeeded: start.u64(56)) }
   @inline(__always) var payload: UnsafeRawBufferPointer {

@@ -46,13 +46,13 @@ package struct SegmentAccount {
     sync.note(isCarried: isCarried)
   }
 
-  /// The segment takes records of a stream from now on.
+  /// Opens the segment for records of a stream.
   mutating func open(_ stream: StreamKind) {
     self.stream = stream
     state = .open
   }
 
-  /// The segment takes no more records, and its capacity is this.
+  /// Seals the segment. Its capacity is `byteCount`.
   mutating func seal(byteCount: Int? = nil) {
     state = .sealed
     if let byteCount { self.byteCount = byteCount }
@@ -111,7 +111,7 @@ package struct SegmentLive {
     lastKill = max(lastKill, sequence)
   }
 
-  /// The frame `sequence` has killed everything.
+  /// Marks all records as killed by the frame `sequence`.
   mutating func killAll(sequence: UInt64) {
     units = 0
     count = 0
@@ -126,11 +126,11 @@ package struct SegmentLive {
 
 /// The writes of a segment that its file may not hold durably yet.
 package struct SegmentSync {
-  /// Written to since its last sync.
+  /// Written to since its last flush began.
   package private(set) var isDirty = false
   /// A flush has taken over the sync that the segment owes, and has not synced it yet: it still counts as unsynced.
   package private(set) var isBeingFlushed = false
-  /// Written to since its last sync with a record that no frame carries inline.
+  /// Written to since its last flush began, with a record that no frame carries inline.
   package private(set) var owesSync = false
 
   /// Notes bytes that no frame carries.
@@ -156,7 +156,7 @@ package struct SegmentSync {
 package struct SegmentFill {
   /// The offset of the next reservation.
   package private(set) var tail: Int
-  /// Offsets of reservations that are not filled yet.
+  /// Offsets of unfilled reservations, except exempt ones.
   package private(set) var unfilled: [Int] = []
   /// Reservations that are neither committed nor abandoned yet.
   package private(set) var pendingCount = 0
@@ -167,14 +167,14 @@ package struct SegmentFill {
 
   init(tail: Int) { self.tail = tail }
 
-  /// Everything before this offset has been filled.
+  /// Everything before this offset is filled or exempt.
   package var filledUpTo: Int { unfilled.min() ?? tail }
 
   /// Sets the offset of the next reservation.
   mutating func set(tail: Int) { self.tail = tail }
-  /// Everything before this offset is taken.
+  /// Raises the tail to `end`.
   mutating func raiseTail(to end: Int) { tail = max(tail, end) }
-  /// A reservation was committed or abandoned.
+  /// Ends a reservation, which was committed or abandoned.
   package mutating func endReservation() { pendingCount -= 1 }
 
   mutating func add(_ reservation: Reservation) {
@@ -207,7 +207,7 @@ package struct SegmentFill {
     return passedUpTo > reservation.offset
   }
 
-  /// The reservation of ``exempt(_:)`` was committed, or is dead.
+  /// Ends a reservation of ``exempt(_:)``, which was committed or is dead.
   package mutating func dropExemption() {
     exemptCount -= 1
     pendingCount -= 1

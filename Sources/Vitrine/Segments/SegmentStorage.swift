@@ -80,7 +80,7 @@ package final class SegmentStorage: Sendable {
   }
 
   /// Takes the mapping of the file out, unless a Blob holds it or private memory replaces it; the caller releases
-  /// it after the accounts' lock. No reader has the segment pinned or can pin it for its memory.
+  /// it after it has released the commit lock. Requires that no reader has the memory pinned or can pin it.
   func unmap(_ accounts: borrowing SegmentAccounts) -> Mapping? {
     if isPrivate || current.withLock({ $0.hold != nil }) { return nil }
     return shared.withLock { shared in

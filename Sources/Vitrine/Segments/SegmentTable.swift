@@ -3,7 +3,7 @@ import Synchronization
 
 /// All segments of a store by slot.
 ///
-/// Readers use only the descriptors, in memory that never moves. A descriptor is filled before the first location that
+/// Readers find mapped bytes through the descriptors alone, in memory that never moves. A descriptor is filled before the first location that
 /// names it is published through the index. It is emptied only after the last such location was removed and no reader
 /// has it pinned. Readers pin (``pin(_:)``) under the shard lock under which they found the location. Any thread may
 /// raise a mark or count a miss; only the ``SegmentAccounts`` change anything else.
@@ -269,11 +269,11 @@ package struct SegmentAccounts: ~Copyable {
   /// Enters a live key record or payload of the segment in a slot; does nothing without one.
   mutating func addLive(_ slot: Int, units: Int) { account(slot)?.pointee.live.add(units: units) }
 
-  /// Everything before this offset of the segment is taken.
+  /// Raises the tail of a segment to `end`.
   mutating func raiseTail(_ slot: Int, to end: Int) { account(slot)?.pointee.fill.raiseTail(to: end) }
 
-  /// The frame `sequence` has killed a key record or a payload. Returns true if a sealed segment has no live record
-  /// left.
+  /// Marks a key record or a payload as killed by the frame `sequence`. Returns true if a sealed segment has no live
+  /// record left.
   mutating func killLive(_ slot: Int, units: Int, sequence: UInt64) -> Bool {
     guard let account = account(slot) else { return false }
     account.pointee.live.kill(units: units, sequence: sequence)

@@ -1,4 +1,4 @@
-/// Evicts entries until the store is below a size that the caller names. The budgets stay as they are.
+/// Evicts entries down to a size or a count that the caller names, or by their last use. The budgets stay as they are.
 final class Trimmer: StorePart {
   let context: StoreContext
   private let gate: WriteGate
@@ -119,8 +119,8 @@ final class Trimmer: StorePart {
     }
   }
 
-  /// Evicts all entries that were not used since `moment`, in milliseconds since 1970, in the order of their stamps. An
-  /// entry that is used meanwhile stays. Returns the number of entries removed.
+  /// Evicts all unpinned entries that were not used since `moment`, in milliseconds since 1970, in the order of their
+  /// stamps. An entry that is used meanwhile stays. Returns the number of entries removed.
   func removeUnused(since moment: Int64) throws(StoreError) -> Int {
     try gate.requireWritable()
     try gate.requireNamedNow()

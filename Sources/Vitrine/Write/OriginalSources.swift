@@ -2,7 +2,8 @@
 ///
 /// A source names the bytes from which an entry was made; by default, it is the digest of the original of its URL.
 /// Invariant: if an original is stored, every entry of its URL whose source is the default has that original's digest.
-/// So an original with another digest removes those entries in its own frame, and no crash can separate the two. A put
+/// So the frame of an original with another digest removes the entries that are outdated, and no crash can separate the
+/// two. If there are many, earlier frames remove most of them. A put
 /// that follows its original is placed again if the original changes before the commit. A hit pays nothing for this.
 final class OriginalSources: StorePart {
   let context: StoreContext
@@ -63,7 +64,7 @@ final class OriginalSources: StorePart {
   /// their own.
   private static let mostOutdated = 64
 
-  /// The most looks at crowded URLs, plus evictions that remove no style, in one commit. After these, the commit looks
+  /// The limit of looks at crowded URLs and of vain evictions, together, in one commit. After these, the commit looks
   /// at the entries under the commit lock, and evicts no further style.
   static let mostCrowdLooks = 8
 

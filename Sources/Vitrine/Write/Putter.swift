@@ -84,7 +84,7 @@ final class Putter: StorePart {
           expected = try conditions.entry(of: put.key, meeting: condition)
           if expected == nil { return nil }
         }
-        // A list from the start: an operation has many references, and a copy counts each of them.
+        // Built as an array at once, because a copy of an operation retains many references.
         var operations = [try place(put, durability: durability, body: body, commitsNext: true)]
         operations[0].body = body
         operations[0].expected = expected
@@ -157,7 +157,7 @@ final class Putter: StorePart {
       (sequence, isPassed) = try bodies.finishPayload(in: room)
     } else {
       (reservation, sequence) = try supply.reserve(
-        // The bound of a batch counts one stream for each kind of records.
+        // In a batch, the policy chooses no stream: its bound counts one for each kind of records.
         put.stream, of: commitsNext || isChange ? put.key.hash : nil,
         headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
         pageAligned: put.isPageAligned && shared == nil)
@@ -170,8 +170,8 @@ final class Putter: StorePart {
       encoding: shared?.encoding ?? put.payload.encoding,
       isReference: shared != nil, written: written,
       payloadOffset: reservation.payloadOffset, seed: catalog.segments.seed(reservation.location), into: head)
-    // A frame carries a reference even if the put is buffered. The payload may be durable, and the loss of the
-    // reference's own unsynced record would lose it too (contract 4).
+    // A frame carries a reference even if the put is buffered. Otherwise a power loss could take the
+    // reference's unsynced record, and hide a durable payload (contract 4).
     let isSmall = head.count + payload.count <= LogDemand.largestRecord(capacity: wal?.capacity ?? 0)
     let isCarried = (durability == .synced || shared != nil) && !isPassed && isSmall
     let isThere = room != nil

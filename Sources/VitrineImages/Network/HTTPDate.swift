@@ -5,8 +5,9 @@ enum HTTPDate {
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
   /// Parses all three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37
-  /// 1994`. Returns nil for other text. A year of two digits is in the century of `year`, or in the one before if it
-  /// would be more than 50 years after `year`.
+  /// 1994`. Also accepts UTC or no zone, and does not check the weekday. Returns nil if a field is missing or out of
+  /// range. A year of two digits is in the century of `year`, or in the one before if it would be more than 50 years
+  /// after `year`.
   static func seconds(_ text: String, year: Int = Calendar(identifier: .gregorian).component(.year, from: Date()))
     -> Int64?
   {

@@ -1,6 +1,6 @@
 import Vitrine
 
-/// Finds stored originals, and the records of originals that were not stored beside their styled pictures.
+/// Finds stored originals. If only a styled picture is stored, finds the record of its original.
 ///
 /// An error of the storage counts as a miss. Thread-safe.
 final class KeptOriginals: Sendable {
@@ -47,7 +47,7 @@ final class KeptOriginals: Sendable {
 
   // MARK: Renewals by servers
 
-  /// Records that a server declared an original valid that is not stored.
+  /// Records a server's answer that an original, which is not stored, is still valid.
   func note(_ record: ResponseRecord, ofUnkept digest: Digest, for key: String) {
     renewals.insert(Renewal(digest: digest, record: record), for: key)
   }

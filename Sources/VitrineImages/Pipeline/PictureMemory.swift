@@ -1,4 +1,4 @@
-/// The pictures of a pipeline in memory. A picture is not shown after its key has changed.
+/// The pictures of a pipeline in memory. A picture is not shown after the original of its key has changed.
 ///
 /// Thread-safe.
 final class PictureMemory: Sendable {

@@ -3,7 +3,7 @@
 struct RequestHead {
   enum Method: Equatable {
     case get, head, put, delete
-    /// Any other, which no resource has.
+    /// A method that no resource supports.
     case other
   }
 
@@ -16,7 +16,7 @@ struct RequestHead {
   let method: Method
   /// The method as the client sent it.
   let methodName: String
-  /// The bytes behind the method: printable ASCII without blanks.
+  /// The request target: printable ASCII without blanks.
   let target: [UInt8]
   /// Whether the client speaks HTTP/1.1 rather than 1.0.
   let isPersistent: Bool
@@ -111,7 +111,7 @@ struct RequestHead {
   /// Whether the client closes the connection after this request.
   var isLast: Bool { !isPersistent || words(of: "connection").contains("close") }
 
-  /// Whether the client waits for a word of the server before it sends the body.
+  /// Whether the client waits for `100 Continue` before it sends the body.
   var awaitsContinue: Bool { isPersistent && words(of: "expect").contains("100-continue") }
 
   /// The length of the body; nil if no field tells one.

@@ -92,8 +92,8 @@ import Vitrine
     }
     isOver.withLock { $0 = true }
     await watcher.value
-    // The watcher checks one key after the other. Meanwhile pictures come and go, so it may count up to twice the
-    // limit.
+    // The watcher checks one key after the other. Pictures change meanwhile, so its count may exceed the limit. The
+    // factor 2 is an allowance.
     #expect(most.withLock { $0 } <= 8)
     #expect(storage.index.count(of: square) == 4 && storage.index.count(of: circle) == 7)
     try bench.end()

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Vitrine
 
-/// A store of a released format: an archive in `Tests/Golden`, and the list of its expected values.
+/// A store of a finished format: an archive in `Tests/Golden`, and the list of its expected values.
 struct GoldenStore: CustomTestStringConvertible {
   enum Kind: String, CaseIterable {
     /// Closed.
     case clean
     /// Left after two deaths, with changes in the log that no checkpoint covers.
     case killed
-    /// The store after a loss of power: only the log has a synced value.
+    /// After a power loss. One synced value is only in the log.
     case torn
     /// The killed one with both checkpoints damaged: only removed keys may return.
     case rebuilt
@@ -25,7 +25,7 @@ struct GoldenStore: CustomTestStringConvertible {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Golden").path
 
-  /// The stores of every released format.
+  /// All golden stores.
   static let all: [GoldenStore] = {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().compactMap { Int($0.dropFirst()) }.flatMap { version in
@@ -61,7 +61,7 @@ struct GoldenStore: CustomTestStringConvertible {
     return Dictionary(uniqueKeysWithValues: try names.map { ($0, try Files.read("\(folder.store)/\($0)")) })
   }
 
-  /// Checks everything in the list; the carrier of a shared payload only if nothing has changed since.
+  /// Checks all entries of the list. Checks `isShared` only with `isFresh`.
   func check(_ store: CacheStore, changed: Set<CacheKey> = [], isFresh: Bool = true) throws {
     for entry in entries where !changed.contains(entry.key) {
       let name = Comment(rawValue: "\(testDescription): \(entry.key.urlText) \(entry.key.style)")
@@ -87,7 +87,7 @@ struct GoldenStore: CustomTestStringConvertible {
     }
   }
 
-  /// Checks that there are no more keys than in the list, except returned removed ones.
+  /// Checks that no key outside the list has a value. A rebuilt store may have removed keys.
   func checkCount(_ store: CacheStore) {
     // An expired entry counts until upkeep has found it.
     let there = Set(entries.filter(\.isThere).map(\.key))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Vitrine
 
-/// Equal bytes are shared only if all other properties that a get returns are equal too.
+/// Equal bytes are shared only if their layouts are equal and the stored copy has the requested page alignment.
 @Suite struct SharedLayoutTests {
   private let bytes = noise(400)
   private let square = BitmapLayout(width: 20, height: 20, format: .gray8)!
