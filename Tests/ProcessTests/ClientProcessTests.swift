@@ -14,6 +14,7 @@ import VitrineServer
   private func serve(_ store: CacheStore) throws -> CacheServer {
     var options = ServerOptions()
     (options.addresses, options.webAddresses) = ([], [.unix(path: socket, mode: 0o600)])
+    options.stalledMilliseconds = 3_600_000
     return try CacheServer(store, options)
   }
 

@@ -148,6 +148,7 @@ struct CacheClientTests {
     let web = try WebServer()
     var options = ServerOptions()
     (options.addresses, options.webAddresses) = ([], [.unix(path: path, mode: 0o600)])
+    options.stalledMilliseconds = 3_600_000
     let client = CacheClient(path: path)
     #expect(throws: ClientError.self) { try client.contains("k") }
     for round in 0..<3 {

@@ -40,6 +40,7 @@ final class Client {
     var offset = 0
     while offset < bytes.count {
       let count = bytes[offset...].withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if count < 0, errno == EINTR { continue }
       if count <= 0 { throw Ended() }
       offset += count
     }
@@ -56,7 +57,10 @@ final class Client {
   /// Receives at least one byte.
   private func receive() throws {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+    var count = 0
+    repeat {
+      count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+    } while count < 0 && errno == EINTR
     if count <= 0 { throw Ended() }
     received += buffer[..<count]
   }

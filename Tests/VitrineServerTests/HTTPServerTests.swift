@@ -105,6 +105,7 @@ struct HTTPServerTests {
     let server = try WebServer { $0.addresses.append(.unix(path: path + "m", mode: 0o600)) }
     var options = ServerOptions()
     (options.addresses, options.webAddresses) = ([], [.unix(path: path, mode: 0o600)])
+    options.stalledMilliseconds = 3_600_000
     let other = try CacheServer(server.store, options)
     let client = try Client(path: path)
     try client.send(WebResponse.request("GET", "/health", [], body: nil))

@@ -47,7 +47,8 @@ private final class ServerProcess {
     // The executable of the tests is in the folder of the tool.
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
-    process.arguments = ["serve", folder + "/store", "--unix", path, "--budget", "512MiB"]
+    // A slow machine may leave a request unfinished for longer than the default limit.
+    process.arguments = ["serve", folder + "/store", "--unix", path, "--budget", "512MiB", "--stalled", "3600"]
     let output = Pipe()
     process.standardOutput = output
     try process.run()

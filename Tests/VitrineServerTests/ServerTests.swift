@@ -16,6 +16,8 @@ private final class TestServer {
     var options = ServerOptions()
     options.addresses = [.tcp(host: "127.0.0.1", port: 0)]
     options.threadCount = 2
+    // No test depends on the speed of the machine.
+    options.stalledMilliseconds = 3_600_000
     change(&options)
     server = try CacheServer(store, options)
     guard case .tcp(_, let port)? = server.addresses.first else { throw Failure() }

@@ -22,6 +22,8 @@ final class WebServer {
     options.addresses = [.tcp(host: "127.0.0.1", port: 0)]
     options.webAddresses = [.tcp(host: "127.0.0.1", port: 0)]
     options.threadCount = 2
+    // No test depends on the speed of the machine.
+    options.stalledMilliseconds = 3_600_000
     change(&options)
     server = try CacheServer(store, options)
     guard case .tcp(_, let port)? = server.addresses.first, case .tcp(_, let webPort)? = server.webAddresses.first
