@@ -74,21 +74,21 @@ extension CacheStore {
     try change { core throws(StoreError) in try core.upkeep.budgets.setStyleBudget(budget, for: style) }
   }
 
-  /// Evicts entries, in the order of the policy, until the folder takes at most `byteCount` bytes of the disk. Returns
-  /// the number of entries removed. The budgets stay: the store may grow again at once.
+  /// Evicts entries, the least recently used first, until the folder takes at most `byteCount` bytes of the disk.
+  /// Returns the number of entries removed. The budgets stay: the store may grow again at once.
   ///
   /// The call first releases room that holds no entries, then removes expired entries, then evicts others. A store
   /// without entries takes some hundred KiB, so a smaller size removes all entries but pinned ones. Unfinished bodies
   /// and borrowed bytes keep their room, so the folder may stay larger. O(entries), plus two to five checkpoints, a
   /// removal in the log for each removed entry, and copies of at most a few times the bytes that stay. Thread-safe;
-  /// gets continue meanwhile, and puts may wait until one segment is copied. Throws `readOnly`, `invalidArgument` for a
-  /// negative size, and the errors of ``flush()``.
+  /// gets continue meanwhile, and a put that needs a new segment waits until the call has ended. Throws `readOnly`,
+  /// `invalidArgument` for a negative size, and the errors of ``flush()``.
   @discardableResult
   public func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toBytes: byteCount) }
   }
 
-  /// Evicts entries, in the order of the policy, until at most `count` are left. Returns the number of entries removed.
+  /// Evicts entries, the least recently used first, until at most `count` are left. Returns the number of entries removed.
   /// Their bytes are freed by upkeep.
   ///
   /// Expired entries go first, and pinned entries stay. O(entries), and a removal in the log for each removed entry.
@@ -103,8 +103,8 @@ extension CacheStore {
   /// 1970. Returns the number of entries removed. Their bytes are freed by upkeep.
   ///
   /// Times of uses have the accuracy of ``EntryInfo/lastUsedMilliseconds``, so an entry is never removed early. A
-  /// metadata change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs one more pass over
-  /// all entries for each 64th of them that is removed, and a removal in the log for each removed entry. Thread-safe;
+  /// metadata change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs three passes
+  /// over the index for each 64th of the entries that is removed, and a removal in the log for each removed entry. Thread-safe;
   /// gets and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
@@ -147,7 +147,8 @@ extension CacheStore {
     try change { core throws(StoreError) in try core.upkeep.maintainer.idle(goesOn) }
   }
 
-  /// Reads and checks every live byte, and changes nothing. `progress` is called with the number of bytes done and the
+  /// Reads and checks every live byte. Restores records of which only the log has an intact copy, as a get does, and
+  /// changes nothing else. `progress` is called with the number of bytes done and the
   /// total. If bytes are damaged, all keys are searched for those that share them. O(live bytes): reads them from the
   /// disk. Thread-safe; gets and writes continue meanwhile. Throws `closed`, and `system` if a file cannot be opened or
   /// memory is short.

@@ -1,8 +1,8 @@
 /// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
-/// Counters are sums over all openings for writing. A crash loses at most the counts of the last second. A read-only
-/// opening shows the counters that the writer published within the last second. Under `fifo`, a writer whose upkeep
-/// sleeps publishes the lookups since then with its next change.
+/// Counters are sums over all openings for writing, unless noted. A crash loses at most the counts of the last second.
+/// A read-only opening shows the counters that the writer published within the last second. Under `fifo`, lookups do
+/// not wake a sleeping upkeep; the writer publishes them with its next change.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {
@@ -51,7 +51,7 @@ public struct StoreStatistics: Sendable {
 
   /// The kind of an opening and the recovery that it did.
   public struct LastOpen: Sendable, Equatable {
-    /// How an opening got the index.
+    /// The kind of an opening.
     public typealias Kind = OpeningKind
     /// How the opening got the index.
     public var kind: Kind
@@ -111,11 +111,11 @@ public struct StoreStatistics: Sendable {
   public var writeAmplification: Double
   /// Number of entries that failed their check since opening.
   public var damagedCount: Int
-  /// Number of lost entries (never vouched for, and gone after a crash) since opening.
+  /// Number of entries lost in a crash before they were durable, since opening.
   public var lostCount: Int
   /// Number of evicted entries.
   public var evictedCount: Int
-  /// Bytes of the records of evicted entries.
+  /// Bytes of evicted records that no entry needs any more.
   public var evictedByteCount: Int
   /// Number of evicted entries by the time since their last use: less than 1 s, less than 4 s, less than 16 s, and so
   /// on.
@@ -174,7 +174,7 @@ public struct VerificationReport: Sendable {
   public var byteCount = 0
   /// Problems in bytes that were durable.
   public var damaged: [Problem] = []
-  /// Problems in entries that were never vouched for and are gone after a crash.
+  /// Problems in entries that were not durable before a crash and are gone.
   public var lost: [Problem] = []
   /// Whether nothing is damaged. Lost entries are not damage.
   public var isOK: Bool { damaged.isEmpty }

@@ -103,35 +103,46 @@ final class Syncer: StorePart {
 
   /// Makes segment bytes durable, except those that the log carries, and raises the marks up to the offset where each
   /// segment is filled without gaps.
-  func syncSegments(where isWanted: (Segment) -> Bool = { _ in true }) throws(StoreError) {
-    try syncLock.withLock { _ throws(StoreError) in try syncDirtySegments(where: isWanted) }
+  func syncSegments() throws(StoreError) {
+    try syncLock.withLock { flush throws(StoreError) in try syncDirtySegments(flush) }
   }
 
-  private func syncDirtySegments(where isWanted: (Segment) -> Bool) throws(StoreError) {
+  /// A segment that a flush syncs. The flush does not keep the segment itself: a retired segment frees its disk space with
+  /// its last reference.
+  private struct Dirty {
+    let slot: Int
+    let id: UInt64
+    let filled: Int
+
+    func segment(_ held: borrowing CommitLock.Held) -> Segment? { held.state.segment(slot, id: id) }
+  }
+
+  private func syncDirtySegments(_ flush: borrowing SyncLock.Held) throws(StoreError) {
     let dirty = commitLock.withLock { held in
-      held.state.index.segments.all.compactMap { segment -> (Segment, Int)? in
-        guard let segment, held.state[segment].sync.owesSync, held.state[segment].state != .retired, isWanted(segment)
-        else { return nil }
+      held.state.index.segments.all.compactMap { segment -> Dirty? in
+        guard let segment, held.state[segment].sync.owesSync, held.state[segment].state != .retired else { return nil }
         held.state[segment].sync.beginFlush()
-        return (segment, held.state[segment].fill.takeMark())
+        return Dirty(slot: segment.slot, id: segment.id, filled: held.state[segment].fill.takeMark())
       }
     }
     defer {
-      commitLock.withLock { held in for (segment, _) in dirty { held.state[segment].sync.endFlush() } }
+      commitLock.withLock { held in
+        for segment in dirty.compactMap({ $0.segment(held) }) { held.state[segment].sync.endFlush() }
+      }
     }
-    for (segment, filled) in dirty {
+    for part in dirty {
       do throws(StoreError) {
+        guard let segment = commitLock.withLock({ held in part.segment(held) }) else { continue }
         try sync(segment)
       } catch {
         commitLock.withLock { held in
-          for (segment, _) in dirty {
-            held.state[segment].sync.owe()
-          }
+          for segment in dirty.compactMap({ $0.segment(held) }) { held.state[segment].sync.owe() }
         }
         throw error
       }
       commitLock.withLock { held in
-        if !held.state.leftovers.contains(segment) { catalog.segments.raiseMark(of: segment, to: filled) }
+        guard let segment = part.segment(held), !held.state.leftovers.contains(segment) else { return }
+        catalog.segments.raiseMark(of: segment, to: part.filled)
       }
     }
   }

@@ -198,10 +198,14 @@ final class Compactor: StorePart {
     return max(0, before - commitLock.withLock { held in held.state.index.keyCount })
   }
 
-  /// Rule 5: a frame that moves a payload is stored only after the copy is durable.
+  /// Rule 5: a frame that moves a payload is stored only after the copy is durable. The segments still owe a sync, which
+  /// a later flush makes and which then finds little to write. To wait for a flush in progress here would take longer: it
+  /// syncs all segments.
   private func makeDurable(_ copies: [Copy]) throws(StoreError) {
-    let slots = Set(copies.map(\.reservation.location.slot))
-    if !slots.isEmpty { try syncer.syncSegments { slots.contains($0.slot) } }
+    var synced: Set<Int> = []
+    for copy in copies where synced.insert(copy.reservation.location.slot).inserted {
+      try syncer.sync(copy.reservation.segment)
+    }
   }
 
   /// Points entries that have not changed since to their copies. The copy of a removed entry is dead.

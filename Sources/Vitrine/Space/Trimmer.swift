@@ -70,7 +70,7 @@ final class Trimmer: StorePart {
     for _ in 0..<Trimmer.mostRounds {
       if unfit > 0 { removed += try evictor.evict(byteCount: unfit, upkeep) }
       let before = excess(over: byteCount)
-      try compact(upkeep)
+      try compact(downTo: byteCount, upkeep)
       try roomRelease.release(upkeep)
       let left = excess(over: byteCount)
       // Without room for copies, more evictions would not free as many bytes as they kill.
@@ -91,13 +91,13 @@ final class Trimmer: StorePart {
     commitLock.withLock { held in held.state.ledger.total - byteCount }
   }
 
-  /// Copies the live records out of sparse segments. The copies may take the room that the budget allows beyond the
-  /// size that the folder is trimmed to.
-  private func compact(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+  /// Copies the live records out of sparse segments until the folder has at most `byteCount` bytes. The copies may take
+  /// the room that the budget allows beyond that size.
+  private func compact(downTo byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     try retirement.sealOpenSegments(upkeep) { $0.holdsDeadRecords }
     try retirement.retireDeadSegments(upkeep)
     try retirement.trimSealedSegments(upkeep)
-    while true {
+    while excess(over: byteCount) > 0 {
       try supply.makeCopySpare(leastDead: Compactor.leastDeadInNeed, isLong: true, upkeep)
       guard let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep) else { return }
       if step.segmentCount == 0, step.recordCount == 0 { return }

@@ -36,9 +36,11 @@ enum ImportCommand: Command {
         + "everything durable. With --sync, that holds for each file as soon as its line is written, also when the "
         + "import is killed.",
       "If the budget holds less than the folder, the store evicts earlier files for later ones. Then a line says how "
-        + "many files were not kept, and the exit status is 4, or 1 if files were skipped too.",
+        + "many files were not kept, and the exit status is 4, or 1 if files were skipped too. The same holds for a "
+        + "file that is larger than the budget can ever hold.",
       "With --json, one object a line (url, bytes), written out as soon as that file's put has returned. At the end, "
-        + "each file that was not kept has another line, with \"evicted\": true.",
+        + "each file that was evicted has another line, with \"evicted\": true. A file that the budget can never hold "
+        + "has one line, with \"refused\": true.",
     ],
     examples: [
       .init("cachectl import photos.cache ~/Pictures --url-prefix file://pictures/", "a folder of pictures"),
@@ -54,6 +56,9 @@ enum ImportCommand: Command {
     var failureCount = 0
     var evictedCount = 0
     var evictedByteCount = 0
+    /// Values that the budget can never hold.
+    var refusedCount = 0
+    var refusedByteCount = 0
     var byteBudget = 0
   }
 
@@ -85,6 +90,17 @@ enum ImportCommand: Command {
         do {
           if url == nil { throw Failure("\(printable(path)): export does not write such a name") }
           byteCount = try put(file, named: name, prefix: prefix, into: store, sync: arguments.has(.sync))
+        } catch StoreError.tooLarge(let byteCount, let limit) {
+          progress.clear()
+          tally.refusedCount += 1
+          tally.refusedByteCount += byteCount
+          let reason = StoreError.tooLarge(byteCount: byteCount, limit: limit)
+          Diagnostics.write("cachectl import: not kept: \(printable(name)): \(reason)\n")
+          if arguments.has(.json) {
+            let members = JSON.members(url: prefix + name) + [("bytes", .int(byteCount)), ("refused", .bool(true))]
+            try output.writeNow(JSON.object(members).line + "\n")
+          }
+          return
         } catch let failure as Failure {
           progress.clear()
           Diagnostics.write("cachectl import: skipped: \(failure.message)\n")
@@ -119,7 +135,7 @@ enum ImportCommand: Command {
     }
     progress.clear()
     if !arguments.has(.json) { try report(tally, start, output) }
-    return tally.failureCount > 0 ? .problemFound : tally.evictedCount > 0 ? .notKept : .done
+    return tally.failureCount > 0 ? .problemFound : tally.evictedCount + tally.refusedCount > 0 ? .notKept : .done
   }
 
   private static func chosenNames(_ arguments: Arguments) throws -> Names {
@@ -131,7 +147,8 @@ enum ImportCommand: Command {
     return found
   }
 
-  /// Returns the bytes stored. Throws `Failure` for errors of the file itself; any other error ends the import.
+  /// Returns the bytes stored. Throws `Failure` for errors of the file itself, and `tooLarge` if the budget can never hold
+  /// the file; any other error ends the import.
   private static func put(
     _ file: borrowing Descriptor, named name: [UInt8], prefix: [UInt8], into store: CacheStore, sync: Bool
   ) throws -> Int {
@@ -143,8 +160,6 @@ enum ImportCommand: Command {
       durability: sync ? .synced : nil)
     do {
       try store.put(bytes, for: CacheKey(bytes: prefix + name), options: options)
-    } catch StoreError.tooLarge(let byteCount, let limit) {
-      throw Failure("\(printable(name)): \(StoreError.tooLarge(byteCount: byteCount, limit: limit))")
     } catch StoreError.invalidArgument(let reason) {
       throw Failure("\(printable(name)): \(reason)")
     }
@@ -161,6 +176,12 @@ enum ImportCommand: Command {
       try output.write(
         "not kept: \(tally.evictedCount) of them, \(Quantity.bytes(tally.evictedByteCount)), were evicted again; "
           + "the budget is \(Quantity.bytes(tally.byteBudget)) (--budget, --entries)\n")
+    }
+    if tally.refusedCount > 0 {
+      try output.write(
+        "not kept: \(Quantity.count(tally.refusedCount, "file", "files")), "
+          + "\(Quantity.bytes(tally.refusedByteCount)), larger than a budget of \(Quantity.bytes(tally.byteBudget)) "
+          + "can hold (--budget)\n")
     }
     if tally.failureCount > 0 {
       try output.write("left out \(Quantity.count(tally.failureCount, "file", "files"))\n")
