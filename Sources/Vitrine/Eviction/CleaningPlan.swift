@@ -20,7 +20,7 @@ struct CleaningPlan {
     let uses: Int
     /// Bytes of its head and payload, as far as they are live.
     let byteCount: Int
-    /// Whether the entry of its own key is live. Otherwise other keys use its payload.
+    /// Whether its key has an entry that uses it. Otherwise only other keys use its payload.
     let hasKey: Bool
     /// Whether the entry is pinned. A pinned record is never dropped.
     var isPinned = false

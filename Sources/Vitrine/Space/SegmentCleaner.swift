@@ -31,19 +31,24 @@ final class SegmentCleaner: StorePart {
     var isVain = false
   }
 
-  /// A live record of a victim, and its entry if its own key is live.
+  /// A live record of a victim, and the entry of its key. A change of metadata writes a new head elsewhere. Then the
+  /// record has only the payload, but its turn still decides about the entry.
   private struct Item {
     let record: LiveRecord
-    let slot: KeySlot?
+    /// Nil if the key has no entry, or one that does not use this payload.
+    var slot: KeySlot?
+    let hash: KeyHash?
     let byteCount: Int
 
     var plain: CleaningPlan.Item {
       CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil, isPinned: isPinned)
     }
     var isPinned: Bool { slot?.flags.contains(.pinned) ?? false }
+    /// Whether the entry has its head in another record, which need not use this payload.
+    var hasOtherHead: Bool { slot != nil && record.key == nil }
     var victim: Victim? {
-      guard let slot, let key = record.key else { return nil }
-      return Victim(hash: key, stamp: slot.stamp, location: record.location)
+      guard let slot, let hash else { return nil }
+      return Victim(hash: hash, stamp: slot.stamp, location: slot.location)
     }
   }
 
@@ -98,7 +103,7 @@ final class SegmentCleaner: StorePart {
     guard segment.file != nil else { return step }
     let segmentByteCount = commitLock.withLock { held in held.state.largestSegment }
     upkeep.state.copyBudget.fill(bytesPut: meters.bytesPut, most: segmentByteCount)
-    let items = items(of: segment)
+    var items = items(of: segment)
     if items.isEmpty {
       step.hasProgressed = commitLock.withLock { held in held.state[segment].isDead }
       return step
@@ -107,12 +112,18 @@ final class SegmentCleaner: StorePart {
     // Pinned records that were copied here would be copied again and again. The segment stays.
     let pinnedByteCount = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
     if !mayStay, !victim.isSparse, 2 * pinnedByteCount >= victim.byteCount { return step }
-    let plan = plan(victim, items, by: rules, mayStay: mayStay, segmentByteCount, upkeep)
+    noteUses(of: items, victim, segmentByteCount, upkeep)
+    var plan = plan(victim, items, by: rules, mayStay: mayStay, upkeep)
     if plan.isQueuedAgain {
       step.hasProgressed = true
       queuedCount += 1
       queueAgain(segment, victim, items, by: rules)
       return step
+    }
+    let strangers = plan.drops.filter { isStranger(items[$0]) }
+    if !strangers.isEmpty {
+      for index in strangers { items[index].slot = nil }
+      plan = self.plan(victim, items, by: rules, mayStay: mayStay, upkeep)
     }
     if plan.isVain {
       step.isVain = true
@@ -133,8 +144,9 @@ final class SegmentCleaner: StorePart {
     let moved = try copy(copies, of: victim, segment, by: rules, upkeep)
     if !moved.lacksFile, !victim.isSparse {
       // Copies that found no room are dropped.
-      drops += copies.filter { !$0.isPinned && $0.victim.map(isThere) ?? false }
+      drops += copies.filter { !$0.isPinned && isLeft($0) }
     }
+    for index in drops.indices where isStranger(drops[index]) { drops[index].slot = nil }
     if most < .max { drops = drops.filter { $0.victim == nil } + fitting(drops.filter { $0.victim != nil }, &most) }
     let dropped = drops.compactMap(\.victim)
     if !victim.isMain { remember(dropped) }
@@ -160,18 +172,39 @@ final class SegmentCleaner: StorePart {
     return next()
   }
 
+  private func noteUses(
+    of items: [Item], _ victim: CleaningPlan.Victim, _ segmentByteCount: Int, _ upkeep: borrowing UpkeepLock.Held
+  ) {
+    if victim.isSparse { return }
+    upkeep.state.copyBudget.note(
+      uses: items.reduce(0) { $0 + $1.plain.uses }, byteCount: items.reduce(0) { $0 + $1.byteCount },
+      segmentByteCount: segmentByteCount)
+  }
+
   private func plan(
-    _ victim: CleaningPlan.Victim, _ items: [Item], by rules: CleaningRules, mayStay: Bool, _ segmentByteCount: Int,
+    _ victim: CleaningPlan.Victim, _ items: [Item], by rules: CleaningRules, mayStay: Bool,
     _ upkeep: borrowing UpkeepLock.Held
   ) -> CleaningPlan {
-    let plain = items.map(\.plain)
-    if !victim.isSparse {
-      upkeep.state.copyBudget.note(
-        uses: plain.reduce(0) { $0 + $1.uses }, byteCount: plain.reduce(0) { $0 + $1.byteCount },
-        segmentByteCount: segmentByteCount)
+    CleaningPlan(
+      victim, items.map(\.plain), by: rules, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
+  }
+
+  /// Whether the entry of the record's key uses another payload. Reads the head of the entry, so it is asked only of
+  /// entries that are to be dropped, whose heads are read anyway.
+  private func isStranger(_ item: Item) -> Bool {
+    guard item.hasOtherHead, let slot = item.slot else { return false }
+    guard let reference = catalog.record(at: slot.location, checks: true)?.header,
+      let header = catalog.record(at: item.record.location, checks: true)?.header
+    else { return true }
+    return !header.isPayload(of: reference)
+  }
+
+  /// Whether a record that was to be copied is still in its place.
+  private func isLeft(_ item: Item) -> Bool {
+    if item.hasOtherHead, let content = item.record.content {
+      return catalog.contents.has(content, item.record.location)
     }
-    return CleaningPlan(
-      victim, plain, by: rules, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
+    return item.victim.map(isThere) ?? false
   }
 
   private func queueAgain(
@@ -194,9 +227,9 @@ final class SegmentCleaner: StorePart {
   }
 
   private func spendUses(_ item: Item, _ victim: CleaningPlan.Victim, by rules: CleaningRules) {
-    guard let key = item.record.key, let slot = item.slot else { return }
+    guard let hash = item.hash, let slot = item.slot else { return }
     let left = CleaningPlan.remainingUses(slot.uses, isMain: victim.isMain, by: rules)
-    catalog.keys.set(uses: left, key, item.record.location)
+    catalog.keys.set(uses: left, hash, slot.location)
   }
 
   /// Returns the first items of at most `most` bytes together, or the first one. Subtracts their bytes.
@@ -238,7 +271,7 @@ final class SegmentCleaner: StorePart {
     if let items = walk(segment) { return items }
     return catalog.liveRecords(in: [segment.slot]).sorted { $0.location.bits < $1.location.bits }.map { record in
       let header = catalog.record(at: record.location, checks: true)?.header
-      return item(record, record.key.flatMap { slot($0, record.location) }, header)
+      return item(record, record.key, record.key.flatMap { slot($0, record.location) }, header)
     }
   }
 
@@ -265,7 +298,7 @@ final class SegmentCleaner: StorePart {
       if header.carriesPayload, catalog.contents.has(content, location) { record.content = content }
       found += (record.key == nil ? 0 : 1) + (record.content == nil ? 0 : 1)
       if record.key != nil || record.content != nil {
-        items.append(item(record, slot, header))
+        items.append(item(record, key, slot ?? catalog.keys.find(key, counts: false) { $0 }, header))
       }
       offset += header.byteCount
     }
@@ -279,8 +312,9 @@ final class SegmentCleaner: StorePart {
   private func slot(_ key: KeyHash, _ location: Location) -> KeySlot? { catalog.keys.withEntry(key, location) { $0 } }
 
   /// Returns the item of a record. Without a header, its size is unknown and counts as 0.
-  private func item(_ record: LiveRecord, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
-    let units = (slot == nil ? 0 : header?.headUnits ?? 0) + (record.content == nil ? 0 : header?.payloadUnits ?? 0)
-    return Item(record: record, slot: slot, byteCount: units * Unit.byteCount)
+  private func item(_ record: LiveRecord, _ hash: KeyHash?, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
+    let head = record.key == nil || slot == nil ? 0 : header?.headUnits ?? 0
+    let units = head + (record.content == nil ? 0 : header?.payloadUnits ?? 0)
+    return Item(record: record, slot: slot, hash: hash, byteCount: units * Unit.byteCount)
   }
 }

@@ -5,12 +5,17 @@ extension SegmentPolicyModel {
   /// A live record of a victim.
   private struct Item {
     let record: PolicySegment.Record
-    /// Whether its own key is live.
-    let hasKey: Bool
+    /// Whether its key has an entry, which may have its head in another record.
+    var hasKey: Bool
+    let hasHead: Bool
     let hasPayload: Bool
+    /// The numbers of the records that the entry has its key and its payload in.
+    let entry: (record: Int, payload: Int)?
     let uses: Int
     let isPinned: Bool
-    var byteCount: Int { (hasKey ? record.head : 0) + (hasPayload ? record.payload : 0) }
+    var byteCount: Int { (hasHead ? record.head : 0) + (hasPayload ? record.payload : 0) }
+    /// Whether the entry of the key uses another payload.
+    var isStranger: Bool { hasKey && !hasHead && entry!.payload != record.number }
     var isUsed: Bool { hasKey && (uses > 0 || isPinned) }
   }
 
@@ -157,11 +162,13 @@ extension SegmentPolicyModel {
   private func items(of segment: PolicySegment) -> [Item] {
     let live = live
     return segment.records.compactMap { record in
-      let hasKey = live.keys.contains(record.number)
-      let item = Item(
-        record: record, hasKey: hasKey, hasPayload: live.payloads.contains(record.number),
-        uses: hasKey ? entries[record.key]!.uses : 0, isPinned: hasKey && entries[record.key]!.isPinned)
-      return item.hasKey || item.hasPayload ? item : nil
+      let hasHead = live.keys.contains(record.number)
+      let hasPayload = live.payloads.contains(record.number)
+      if !hasHead, !hasPayload { return nil }
+      let entry = entries[record.key]
+      return Item(
+        record: record, hasKey: entry != nil, hasHead: hasHead, hasPayload: hasPayload,
+        entry: entry.map { ($0.record, $0.payload) }, uses: entry?.uses ?? 0, isPinned: entry?.isPinned ?? false)
     }
   }
 
@@ -170,7 +177,7 @@ extension SegmentPolicyModel {
     let segment = space.segments[index(id)!]
     let isMain = isMain(segment)
     copying.grant(numbers.copiedShare, atMost: facts.segmentByteCount)
-    let items = items(of: segment)
+    var items = items(of: segment)
     let mayStay = queuedCount < numbers.mostQueuedAgain
     let pinned = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
     if !mayStay, !isSparse, Double(pinned) >= 0.5 * Double(segment.written) { return false }
@@ -184,6 +191,9 @@ extension SegmentPolicyModel {
         for item in items { spend(item, isMain: isMain) }
         queueInMain(id)
         return true
+      }
+      for (index, item) in items.enumerated() where item.isStranger && !isCopied(item, of: segment, isSparse: false) {
+        items[index].hasKey = false
       }
       let unspent = items.filter { !$0.hasKey || $0.isPinned && $0.uses == 0 }
       let unspentByteCount = unspent.reduce(load(segment, live).bound) { $0 + $1.byteCount }
@@ -207,12 +217,13 @@ extension SegmentPolicyModel {
     if !isSparse { for item in copies { spend(item, isMain: isMain) } }
     let copied = copy(copies.sorted { $0.record.offset < $1.record.offset }.map(\.record), of: segment)
     if !isSparse { drops += copies.filter { !$0.isPinned && $0.hasKey && isThere($0) } }
-    let dropped = drops.filter(\.hasKey).map(\.record.key)
+    let dropped = drops.filter { $0.hasKey && !$0.isStranger }
     if !isMain {
       ghost.fit(entryCount: entries.count)
-      for key in dropped { ghost.note(facts.hash(key)) }
+      for item in dropped { ghost.note(facts.hash(item.record.key)) }
     }
-    drop(dropped)
+    // An entry whose head was copied just now stays.
+    drop(dropped.filter { entries[$0.record.key]?.record == $0.entry!.record }.map(\.record.key))
     let payloads = live.payloads
     let rescued = copy(drops.filter { payloads.contains($0.record.number) }.map(\.record), of: segment)
     retireDead()
@@ -248,7 +259,9 @@ extension SegmentPolicyModel {
     return items.sorted { (value($1), $0.record.offset) < (value($0), $1.record.offset) }
   }
 
-  private func isThere(_ item: Item) -> Bool { entries[item.record.key]?.record == item.record.number }
+  private func isThere(_ item: Item) -> Bool {
+    item.hasHead ? entries[item.record.key]?.record == item.record.number : live.payloads.contains(item.record.number)
+  }
 
   /// A turn costs a record of probation all its uses. It costs a record of main one, and all under `sieve`.
   private mutating func spend(_ item: Item, isMain: Bool) {
