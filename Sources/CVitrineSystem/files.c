@@ -246,8 +246,9 @@ int vitrine_lock(int descriptor) {
   return result;
 }
 
-void vitrine_forget_in_child(int descriptor) {
+void vitrine_unlock(int descriptor) {
   pthread_mutex_lock(&locks_mutex);
+  flock(descriptor, LOCK_UN);
   for (int i = 0; i < lock_count; i++) {
     if (locks[i] == descriptor) {
       locks[i] = locks[--lock_count];

@@ -78,8 +78,9 @@ uint32_t vitrine_watch_forks(void);
 // Takes a file's exclusive lock without waiting, and notes its descriptor. A forked child closes the noted descriptors.
 // Lock and note are one step for a fork. 0 or an errno; EWOULDBLOCK if another opening has the lock.
 int vitrine_lock(int descriptor);
-// Forgets the descriptor of a lock, so that a forked child does not close it. Call it before the descriptor is closed.
-void vitrine_forget_in_child(int descriptor);
+// Ends a lock, although a program that is being started may still have a copy of the descriptor. A forked child does not
+// close the descriptor any more. Call it before the descriptor is closed.
+void vitrine_unlock(int descriptor);
 
 // Sockets --------------------------------------------------------------------------------------------------------
 

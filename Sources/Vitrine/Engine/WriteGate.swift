@@ -59,8 +59,9 @@ final class WriteGate: StorePart {
 
   @inline(never)
   private func requireNamedAfterAWhile(_ milliseconds: Int64) throws(StoreError) {
-    lastNameCheck.store(milliseconds, ordering: .relaxed)
     try requireNamed()
+    // Afterwards: other threads must not rely on a check that has not ended.
+    lastNameCheck.store(milliseconds, ordering: .relaxed)
   }
 
   /// Throws as ``requireNamed(at:)`` does, and always checks the name of `LOCK`. For a change that must not be lost in
@@ -109,7 +110,13 @@ final class WriteGate: StorePart {
     status.bitwiseOr(Status.closing, ordering: .relaxed).oldValue & Status.closing == 0
   }
 
-  func releaseLock() { lockFile.withLock { $0 = nil } }
+  /// Releases the lock, even if another thread checks the name of `LOCK` at this moment.
+  func releaseLock() {
+    lockFile.withLock { lockFile in
+      lockFile?.unlock()
+      lockFile = nil
+    }
+  }
 
   /// Whether the store's path still leads to the `LOCK` that this opening holds.
   var isLockNamed: Bool { lockFile.withLock { $0 }.map { folders.root.holds($0, CacheFormat.lockFile) } ?? true }
@@ -141,14 +148,15 @@ final class WriteGate: StorePart {
     if error == WAL.refusal { return reasonOfEnd ?? .closed }
     // In a removed folder no file can be created; that is not a failure of the disk.
     if error.code == SystemError.missing, (try? requireNamed()) == nil { return isClosed ? .closed : .storeRemoved }
-    // Read before the log ends: a close that runs meanwhile may release the file, and the mark must not be left out.
-    let lockFile = lockFile.withLock { $0 }
-    failure.withLock { $0 = $0 ?? error }
-    let before = status.bitwiseOr(Status.failed, ordering: .relaxed).oldValue
-    wal?.end()
-    if let lockFile {
+    // A close that runs meanwhile waits until the mark is written; then it releases the lock.
+    let before = lockFile.withLock { lockFile in
+      failure.withLock { $0 = $0 ?? error }
+      let before = status.bitwiseOr(Status.failed, ordering: .relaxed).oldValue
+      wal?.end()
+      guard let lockFile else { return before }
       try? lockFile.write(LockFile.contents(isMarked: true), at: 0)
       try? lockFile.sync()
+      return before
     }
     let ends = Status.failed | Status.closed | Status.removed
     if before & ends == 0 { context.events.send(.failed(.writeFailed(error))) }

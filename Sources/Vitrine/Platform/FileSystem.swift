@@ -124,6 +124,9 @@ package protocol File: AnyObject, Sendable {
   /// Takes the file's exclusive lock, or returns false if another opening has it. Closing the handle releases it. A
   /// forked child does not keep it.
   func tryLock() throws(SystemError) -> Bool
+  /// Releases the file's lock, although other references to the handle may exist, or a program that is being started
+  /// may have a copy of the descriptor. Without a lock, this does nothing.
+  func unlock()
   /// Announces that `range` of a writable mapping is about to be stored to, and that it was.
   func willStore(_ range: Range<Int>)
   func didStore(_ range: Range<Int>, from site: CallSite)
@@ -152,6 +155,9 @@ extension File {
 
   /// Does nothing if the file has no such call.
   package func willRead(_ range: Range<Int>) {}
+
+  /// Does nothing if only the end of the handle releases the lock.
+  package func unlock() {}
 
   /// Copies the file if the system has no better way.
   package func mapPrivately(byteCount: Int) throws(SystemError) -> Mapping { try copied(byteCount: byteCount) }

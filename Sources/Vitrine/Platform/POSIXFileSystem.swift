@@ -190,11 +190,9 @@ final class POSIXFile: File {
   }
 
   deinit {
-    if let generation = lockGeneration.withLock({ $0 }) {
-      if generation != vitrine_fork_generation() { return }
-      vitrine_forget_in_child(descriptor)
-    }
-    close(descriptor)
+    unlock()
+    // In a forked child the descriptor was closed at once, and its number may belong to another file by now.
+    if lockGeneration.withLock({ $0 }) == nil { close(descriptor) }
   }
 
   private func failure(_ operation: String, _ code: Int32 = errno) -> SystemError {
@@ -307,6 +305,14 @@ final class POSIXFile: File {
     lockGeneration.withLock { $0 = nil }
     if result == EWOULDBLOCK { return false }
     throw failure("lock", result)
+  }
+
+  func unlock() {
+    lockGeneration.withLock { generation in
+      guard generation == vitrine_fork_generation() else { return }
+      vitrine_unlock(descriptor)
+      generation = nil
+    }
   }
 
   func willStore(_ range: Range<Int>) {}
