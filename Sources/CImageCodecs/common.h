@@ -1,4 +1,4 @@
-// Helpers that the three codecs share.
+// Helpers that the codecs share.
 #ifndef COMMON_H
 #define COMMON_H
 

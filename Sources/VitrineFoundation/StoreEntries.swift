@@ -5,7 +5,7 @@ import Vitrine
 /// Each iterator is a snapshot: it reads all entries when it is made, and later changes of the store do not change it.
 /// Making one costs O(entries) and reads no payload. It needs memory for all entries: about 300 bytes for each, plus
 /// its URL and its metadata. For a store of millions of entries, `CacheStore.forEachEntry(prefix:style:_:)` needs
-/// memory for one entry at a time. Thread-safe.
+/// memory for one entry at a time, and for the index of about a 64th of the entries. Thread-safe.
 public struct StoreEntries: Swift.Sequence, Sendable {
   let store: CacheStore
   let prefix: String

@@ -41,7 +41,7 @@ typedef struct {
 } vitrine_image_info;
 
 typedef struct {
-  size_t working_bytes;   // for the data that libjpeg keeps of a whole picture
+  size_t working_bytes;   // for the memory of libjpeg, and for each allocation of libtiff; other codecs ignore it
   uint64_t milliseconds;  // from the start of the call
 } vitrine_image_limits;
 

@@ -415,10 +415,11 @@ VITRINE_API vitrine_status vitrine_peek(
 typedef void (*vitrine_file_function)(void *context, int descriptor, uint64_t offset, uint64_t byte_count);
 
 /*
- * Calls `function` with the file range of a value, for sendfile and for libraries that read files. Returns NOT_FOUND on
- * a miss, if no file has the bytes as they were put (a value that is stored compressed or was restored in memory, a
- * store that reads by VITRINE_READ_COPIED), and if the file cannot be opened now. Then vitrine_borrow gets the bytes.
- * It also returns NOT_FOUND if the bytes were found damaged during `function`. Counts a use.
+ * Calls `function` with the file range of a value, for sendfile and for libraries that read files. Counts a use.
+ * Returns NOT_FOUND on a miss, and if the bytes were found damaged during `function`. Also returns NOT_FOUND if no file
+ * has the bytes as they were put, or if the file cannot be opened now. In these two cases, vitrine_borrow gets the
+ * bytes. No file has the bytes if the value is stored compressed or was restored in memory, or if the store reads by
+ * VITRINE_READ_COPIED.
  * Cost: a get and the opening of a file, about 3 us. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED.
  */
 VITRINE_API vitrine_status vitrine_with_file(

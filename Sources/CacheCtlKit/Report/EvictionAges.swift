@@ -2,8 +2,8 @@ import Vitrine
 
 /// The times between last use and eviction of the evicted entries.
 package enum EvictionAges {
-  /// From the first class that is not empty to the last one, each with the lowest number of seconds above it, nil
-  /// for the last of all.
+  /// Returns the classes from the first to the last that has entries. `bound` is the lowest number of seconds above a
+  /// class; nil for the oldest class, which has no bound.
   package static func classes(_ statistics: StoreStatistics) -> [(bound: Int?, count: Int)] {
     let counts = statistics.evictedByAge
     guard let first = counts.firstIndex(where: { $0 > 0 }), let last = counts.lastIndex(where: { $0 > 0 }) else {

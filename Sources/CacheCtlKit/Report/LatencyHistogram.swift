@@ -28,7 +28,7 @@ public struct LatencyHistogram: Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// The nanoseconds that no more than the given share exceeded; 0 if there are no samples.
+  /// The middle of the class that the given share of durations does not exceed, in nanoseconds; 0 without durations.
   public func percentile(_ share: Double) -> Double {
     var left = Int((Double(count) * share).rounded(.up))
     for (index, count) in counts.enumerated() where count > 0 {

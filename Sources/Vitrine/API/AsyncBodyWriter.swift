@@ -3,8 +3,9 @@
 public struct AsyncBodyWriter: Sendable {
   let writer: BodyWriter
 
-  /// The `async` form of ``BodyWriter/write(_:)-([UInt8])``. Throws `CancellationError` when the task is cancelled
-  /// while the call waits for room; then the piece is not written.
+  /// The `async` form of ``BodyWriter/write(_:)-([UInt8])``. Throws the errors of the sync form. Throws
+  /// `CancellationError` if the task is cancelled while the call waits for room. Then the piece is not written, and the
+  /// writer can still be used.
   public func write(_ bytes: [UInt8]) async throws {
     try await AsyncCacheStore.patiently(writer.core) {
       try bytes.withUnsafeBytes { try writer.write($0, waits: false) }.map { .waits($0) } ?? .done(())

@@ -65,8 +65,8 @@ extension AsyncCacheStore {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.trim(toEntries: count) }
   }
 
-  /// Removes all entries, except pinned ones, that were neither put nor read since `moment`, in milliseconds since 1970.
-  /// Returns the number of entries removed. Throws the errors of ``CacheStore/removeUnused(since:)``.
+  /// Removes all entries, except pinned ones, that were neither put nor read since `moment`, in milliseconds since
+  /// 1970. Returns the number of entries removed. Throws the errors of ``CacheStore/removeUnused(since:)``.
   @discardableResult
   public func removeUnused(since moment: Int64) async throws(StoreError) -> Int {
     try await AsyncCacheStore.run { () throws(StoreError) in try store.removeUnused(since: moment) }

@@ -80,9 +80,9 @@ public final class Blob: @unchecked Sendable {
   /// Whether the bytes differ from the bytes that were put.
   ///
   /// Each call checks them against the digest, so check a Blob whose bytes look wrong, not every Blob at every use.
-  /// O(bytes). The check reads the file, so that a bad disk or a truncated file is an error and not a signal; a copy is
-  /// checked in memory. A read that fails for another reason, such as lack of memory, counts as damage. Once true,
-  /// always true.
+  /// O(bytes). If the bytes are mapped, the check reads the file, so a bad disk or a truncated file counts as damage
+  /// and raises no signal. A copy is checked in memory. A read that fails for another reason, such as lack of memory,
+  /// also counts as damage. Once true, always true.
   public var isDamaged: Bool {
     if hasFailed.load(ordering: .relaxed) { return true }
     if isIntact { return false }
@@ -90,10 +90,10 @@ public final class Blob: @unchecked Sendable {
     return true
   }
 
-  /// Calls `body` with the file in which the bytes lie, their place in it, and the hold on the segment. Returns nil if
-  /// no file has them as they were put: the bytes are a copy, or private memory replaces the file. The descriptor belongs
-  /// to the store, may be open for writing, and is valid until `body` returns. The bytes in the file do not change as
-  /// long as the hold is referenced.
+  /// Calls `body` with the place of the bytes in their file, and with the hold on the segment. Returns nil if no file
+  /// has the bytes as they were put, because they are a copy or private memory replaces the file. Also returns nil if
+  /// the file cannot be opened now. The descriptor belongs to the store, may be open for writing, and is valid until
+  /// `body` returns. The bytes in the file do not change as long as the hold is referenced.
   package func withFileRange<R>(_ body: (FileRange, SegmentHold) -> R) -> R? {
     guard case .segment(let hold, _) = memory, let (file, range) = hold.source(of: buffer),
       let descriptor = file.systemDescriptor

@@ -57,8 +57,8 @@ public final class BodyWriter: Sendable {
   /// reserves room once it exceeds 64 KiB, and more as it grows. Unfinished bodies and drawings together hold at most
   /// an eighth of the budget, but the one that got room first is always admitted. If that room is used up, the call
   /// waits for others, in the order of the calls, for at most 5 seconds, and then throws `noSpace`. It throws `noSpace`
-  /// at once if it would wait for writers that only its own thread has used. It also does so if a body of unknown
-  /// length would evict more than an eighth of the budget.
+  /// at once if it would wait for writers that only its own thread has used. A body of unknown length evicts entries of
+  /// at most an eighth of the budget. If the body then needs more room than is free, the call throws `noSpace`.
   ///
   /// Throws `invalidArgument` beyond the declared length, `tooLarge` beyond 1 GiB or the size that the budget can hold,
   /// `aborted` if the key was removed after the writer was made, and the errors of a put.

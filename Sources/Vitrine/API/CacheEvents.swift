@@ -2,7 +2,8 @@ import Synchronization
 
 /// An event of a store, for logs, metrics and indexes beside the cache.
 public enum CacheEvent: Sendable, Equatable {
-  /// The first event of each sequence: how the store was opened, and thus whether it was recovered.
+  /// How the store was opened, and thus whether it was recovered. The first event of each sequence. Comes again after
+  /// ``CacheStore/resume()``, and after the store was recreated (``StoreOptions/recreatesIfRemoved``).
   case opened(StoreStatistics.LastOpen)
   /// An entry is gone. The key is nil if its record could not be read.
   case removed(CacheKey?, RemovalReason)
@@ -25,7 +26,7 @@ public enum CacheEvent: Sendable, Equatable {
     case removed
     /// A put gave its key other bytes.
     case replaced
-    /// It was made from another source than the one that is there, or was asked for, now.
+    /// It was not made from the URL's new original, or not from the source that a get named.
     case outdated
     /// Its bytes are damaged or lost.
     case damaged
@@ -106,8 +107,9 @@ extension CacheStore {
   /// }
   /// ```
   ///
-  /// Each sequence has all events. While any is iterated, every removal also reads the key of the removed entry, about
-  /// a microsecond. A read-only opening has only the first event. Thread-safe.
+  /// Each sequence gets every event. From this call until the last sequence ends or is released, every removal also
+  /// reads the key of the removed entry, which takes about a microsecond. A read-only opening has only the first event.
+  /// Thread-safe.
   public func events(capacity: Int = 1000) -> CacheEvents {
     let core = core
     return CacheEvents(core.context.events, capacity: capacity, first: .opened(core.context.opening.lastOpen))

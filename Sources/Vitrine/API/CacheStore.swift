@@ -98,9 +98,9 @@ public final class CacheStore: Sendable {
   /// Calls `body` with the bytes of an entry. Bytes that are stored compressed are decompressed first, and with
   /// ``ReadMode/copied`` all bytes are copied out of the file first. Otherwise there is no copy.
   ///
-  /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. Throws only the errors of `body`. The span is valid
-  /// in `body`, which may make any call on this store. Takes a few hundred nanoseconds and only short locks in memory.
-  /// The first read of an entry since opening also reads and checks the whole value (see ``Verification``).
+  /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. A file that cannot be opened now is a miss too. Throws
+  /// only the errors of `body`, in which the span is valid. `body` may make any call on this store. Takes a few hundred
+  /// nanoseconds and short locks in memory. The first read of an entry also checks the whole value (``Verification``).
   ///
   /// With a `source`, an entry made from another source is a miss, and is dropped if its put named its source (see
   /// ``SourceOption``). Without one, any entry of the key is returned.

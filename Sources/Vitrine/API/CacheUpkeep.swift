@@ -88,8 +88,8 @@ extension CacheStore {
     try change { core throws(StoreError) in try core.upkeep.trimmer.trim(toBytes: byteCount) }
   }
 
-  /// Evicts entries, the least recently used first, until at most `count` are left. Returns the number of entries removed.
-  /// Their bytes are freed by upkeep.
+  /// Evicts entries, the least recently used first, until at most `count` are left. Returns the number of entries
+  /// removed. Upkeep frees their bytes.
   ///
   /// Expired entries go first, and pinned entries stay. O(entries), and a removal in the log for each removed entry.
   /// Thread-safe; gets and puts continue meanwhile. Throws `readOnly`, `invalidArgument` for a negative number, and the
@@ -103,8 +103,8 @@ extension CacheStore {
   /// 1970. Returns the number of entries removed. Their bytes are freed by upkeep.
   ///
   /// Times of uses have the accuracy of ``EntryInfo/lastUsedMilliseconds``, so an entry is never removed early. A
-  /// metadata change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs three passes
-  /// over the index for each 64th of the entries that is removed, and a removal in the log for each removed entry. Thread-safe;
+  /// metadata change is a use. Under a policy that notes no uses (`fifo`), only puts count. Costs three passes over the
+  /// index for each 64th of the entries that is removed, and a removal in the log for each removed entry. Thread-safe;
   /// gets and puts continue meanwhile. Throws `readOnly`, and the errors of ``flush()``.
   @discardableResult
   public func removeUnused(since moment: Int64) throws(StoreError) -> Int {
@@ -147,11 +147,13 @@ extension CacheStore {
     try change { core throws(StoreError) in try core.upkeep.maintainer.idle(goesOn) }
   }
 
-  /// Reads and checks every live byte. Restores records of which only the log has an intact copy, as a get does, and
-  /// changes nothing else. `progress` is called with the number of bytes done and the
-  /// total. If bytes are damaged, all keys are searched for those that share them. O(live bytes): reads them from the
-  /// disk. Thread-safe; gets and writes continue meanwhile. Throws `closed`, and `system` if a file cannot be opened or
-  /// memory is short.
+  /// Reads and checks every live byte, the heads of the segments, and the other files of the store. Restores records of
+  /// which only the log has an intact copy, as a get does, and changes nothing else.
+  ///
+  /// `progress` is called after each record with the number of bytes read and the number of used bytes in all segments.
+  /// Dead bytes are not read, so the first number may stay below the second. If bytes are damaged, the call searches
+  /// all keys for those that share the bytes. O(live bytes): reads them from the disk. Thread-safe; gets and writes
+  /// continue meanwhile. Throws `closed`, and `system` if a file cannot be opened or memory is short.
   public func verify(progress: ((Int, Int) -> Void)? = nil) throws(StoreError) -> VerificationReport {
     try core.upkeep.verifier.verify(progress: progress)
   }

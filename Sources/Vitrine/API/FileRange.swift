@@ -9,9 +9,11 @@ public struct FileRange: Sendable, Hashable {
 }
 
 extension CacheStore {
-  /// Calls `body` with a file and the range of it that holds a value. Returns nil on a miss, and also if no file has
-  /// the bytes as they were put: a value that is stored compressed, a store that reads by ``ReadMode/copied``, and a
-  /// value that a read-only opening has restored in memory. Then ``peek(_:source:_:)`` returns the bytes.
+  /// Calls `body` with a file and the range of it that holds a value. Returns nil on a miss.
+  ///
+  /// Also returns nil if no file has the bytes as they were put, or if the file cannot be opened now. No file has the
+  /// bytes if the value is stored compressed, if the store reads by ``ReadMode/copied``, or if a read-only opening has
+  /// restored the value in memory. In these cases, call ``peek(_:source:_:)`` for the bytes.
   ///
   /// The range is valid until `body` returns, and its bytes do not change until then. `body` neither writes to the file
   /// nor closes it; a copy made by `dup` stays readable afterwards, but its bytes may become those of other values once

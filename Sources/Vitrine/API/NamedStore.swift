@@ -6,8 +6,10 @@ extension CacheStore {
   /// backup. `name` is one component of a path, such as `com.example.pictures`.
   ///
   /// While the process has the store open, another opening of the same name returns the same object, and ignores the
-  /// new options. Closing or suspending that object affects all its users. The opening waits at least a second for the
-  /// lock, and recreates the store if its folder is deleted (``StoreOptions/recreatesIfRemoved``). Throws
+  /// new options. Read-only openings and openings for writing share no object. Closing or suspending an object affects
+  /// all its users. If another opening has the lock, the call waits for at most 1 s, or for
+  /// ``StoreOptions/waitForLockMilliseconds`` if that is longer. The store is recreated if its folder is deleted
+  /// (``StoreOptions/recreatesIfRemoved``). Throws
   /// `invalidArgument` for a name with a slash or a zero byte, an empty name, `.` and `..`, and if the user has no home
   /// folder; also the errors of ``open(at:options:)``. Takes as long as an opening, and other openings by name wait
   /// meanwhile. Thread-safe.

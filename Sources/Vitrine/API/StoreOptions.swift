@@ -33,7 +33,7 @@ public struct StoreOptions: Sendable {
   /// The choice of the entries that a full store evicts. Default: `s3fifo`.
   public var policy: EvictionPolicy?
 
-  // For this opening only.
+  // For this opening only, except `styleBudgets`, which is saved in the store.
 
   /// When gets check payloads. Default: `firstRead`.
   public var verification = Verification.firstRead

@@ -1,8 +1,8 @@
 /// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
 /// Counters are sums over all openings for writing, unless noted. A crash loses at most the counts of the last second.
-/// A read-only opening shows the counters that the writer published within the last second. Under `fifo`, lookups do
-/// not wake a sleeping upkeep; the writer publishes them with its next change.
+/// A read-only opening shows the counters that the writer published last. A writer in use publishes them about once a
+/// second. Under `fifo`, lookups do not wake a sleeping upkeep; the writer publishes them with its next change.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {
@@ -79,7 +79,8 @@ public struct StoreStatistics: Sendable {
   public var liveByteCount: Int
   /// Bytes of dead records, until compaction frees them.
   public var deadByteCount: Int
-  /// Bytes of the segments that the writer's ``Blob``s hold, each segment counted once, unlinked ones included.
+  /// Bytes of the segments that the writer's ``Blob``s hold, each segment counted once, unlinked ones included. Pinned
+  /// entries are counted in ``pins`` instead.
   public var pinnedByteCount: Int
   /// Bytes that gets of all keys would return: more than `liveByteCount` if payloads are shared or compressed.
   public var logicalByteCount: Int

@@ -41,13 +41,13 @@ extension CacheStore {
     }
   }
 
-  /// Opens a suspended store again, with the changes that others have made meanwhile.
+  /// Opens a suspended store again, with the changes that other openings have made meanwhile.
   ///
   /// Waits for the lock for at most ``StoreOptions/waitForLockMilliseconds``. The options that are saved in the store
-  /// are taken from there, so changes of budgets at run time persist. If the folder was deleted meanwhile, it is
-  /// created as at the first opening, if that was allowed to. Costs an opening. Each get costs a few nanoseconds more
-  /// from then on. Throws the errors of ``open(at:options:)``, and the store stays suspended then; `closed` after
-  /// ``close()``. Has no effect on a store that is open. Thread-safe.
+  /// are taken from there, so changes of budgets at run time persist. If the store was deleted meanwhile and
+  /// ``StoreOptions/createsIfMissing`` is true, the call creates it with the options of the first opening. Costs an
+  /// opening. Each get costs a few nanoseconds more from then on. Throws the errors of ``open(at:options:)``; then the
+  /// store stays suspended. Throws `closed` after ``close()``. Has no effect on a store that is open. Thread-safe.
   public func resume() throws(StoreError) {
     try succeeding.withLock { standing throws(StoreError) in
       switch standing {

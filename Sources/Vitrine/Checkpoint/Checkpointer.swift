@@ -348,8 +348,8 @@ final class Checkpointer: StorePart {
     checker.forgetCarriedRecords()
   }
 
-  /// Writes a frame of changes to segments and then calls `then`. If the log has no room, a checkpoint comes first.
-  /// Does nothing if there are no changes. `reason`: why the entries are gone that the changes remove.
+  /// Writes a frame with the changes that `changes` returns, and then calls `then`. If the log has no room, writes a
+  /// checkpoint and tries again. Does nothing if there are no changes. `reason`: why the changes remove entries.
   func recordForSure(
     _ upkeep: borrowing UpkeepLock.Held, because reason: CacheEvent.RemovalReason = .removed,
     _ changes: (borrowing CommitLock.Held) -> [Change],

@@ -22,9 +22,9 @@ final class LogSizer: StorePart {
   /// them.
   private static let fastTurn: UInt64 = 1_000_000_000
 
-  /// Enlarges free files if the last turn of the log was too short. If a frame or a record was too long for the log, and
-  /// the free files are long enough now, also continues the log in one of them: the next checkpoint then enlarges the
-  /// present one.
+  /// Enlarges free files if the log is too short, in the four cases of ``LogSizer``. If a frame or a record was too
+  /// long for the log and the free files are long enough now, also continues the log in one of them. After the next
+  /// checkpoint, the file that the log has left can grow too.
   func grow(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     guard let wal else { return }
     let isFast =

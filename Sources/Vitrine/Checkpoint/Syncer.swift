@@ -60,7 +60,8 @@ final class Syncer: StorePart {
   }
 
   /// Runs a change up to its frame, without the wait of ``acknowledgeSynced(_:)``. Returns the frame that the caller
-  /// must wait for, if any. `body` must not call the user's code, which might rely on its own wait.
+  /// must wait for, if any. `body` must not call code of the user, because a synced change in that code would return
+  /// before it is durable.
   static func upToFrame<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> (result: R, left: LeftFrame?) {
     let context = ThreadContext.current
     context.leavesFrames = true
@@ -107,8 +108,8 @@ final class Syncer: StorePart {
     try syncLock.withLock { flush throws(StoreError) in try syncDirtySegments(flush) }
   }
 
-  /// A segment that a flush syncs. The flush does not keep the segment itself: a retired segment frees its disk space with
-  /// its last reference.
+  /// A segment that a flush syncs. The flush does not keep the segment itself, because a retired segment frees its disk
+  /// space with its last reference.
   private struct Dirty {
     let slot: Int
     let id: UInt64
@@ -163,11 +164,12 @@ final class Syncer: StorePart {
 
   /// Starts writeback early so that a checkpoint's syncs are short.
   ///
-  /// Writes piece by piece, and pauses after each piece for as long as it took, at least 1 ms. Syncs of the log, for which
-  /// callers wait, run in between; they would have to wait for a sync of a whole segment. Holds no lock between pieces. Stops
-  /// after 250 ms, when the log needs its checkpoint, or when the store is being closed; the sync writes the rest.
+  /// Writes chunk by chunk, and pauses after each chunk for as long as the write took, at least 1 ms. Syncs of the log,
+  /// for which callers wait, run in the pauses. A sync of a whole segment would delay them. Holds no lock between
+  /// chunks. Stops after 250 ms, when the log needs its checkpoint, or when the store is being closed. A later sync of
+  /// the segment writes the rest.
   func flushGently() throws(StoreError) {
-    // Keeps no segment between pieces: a retired segment frees its disk space with its last reference.
+    // Keeps no segment between chunks, because a retired segment frees its disk space with its last reference.
     let dirty = commitLock.withLock { held in
       held.state.index.segments.all.compactMap { segment -> (slot: Int, id: UInt64, end: Int)? in
         guard let segment, held.state[segment].sync.isDirty, held.state[segment].state != .retired else { return nil }
@@ -199,6 +201,6 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Bytes of a piece, about as much as a disk writes in 250 µs.
+  /// Bytes of a chunk, about as much as a disk writes in 250 µs.
   private static let writtenAtOnce = 256 << 10
 }

@@ -150,9 +150,9 @@ extension CommitState {
 
   // MARK: Index
 
-  /// The room for the index with more keys and segments. `logByteCount`: the bytes of all log files, if they get
-  /// longer. `moreWords`: the words of changes that no frame has. `areaBlocks`: the blocks of the area, if not as it
-  /// is.
+  /// Returns the room that the index needs on the disk with more keys and segments. `logByteCount`: the bytes of all
+  /// log files, if the log is to grow. `moreWords`: the words of facts about changes that are in no frame.
+  /// `areaBlocks`: the number of blocks of the area that a root may have to name; nil for all present blocks.
   func indexRoom(
     moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments, logByteCount: Int? = nil, moreWords: Int = 0,
     areaBlocks: Int? = nil

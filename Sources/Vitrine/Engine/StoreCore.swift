@@ -28,7 +28,8 @@ final class StoreCore: Sendable {
     try upkeep.leftovers.startCheckingLeftovers()
   }
 
-  /// Does one round of upkeep. Returns when the next one is due.
+  /// Does one round of upkeep, or none if nothing has changed since upkeep began to fall asleep. Returns the step that
+  /// follows: another call after a delay, or after a wake.
   func maintain() -> NextStep {
     if let next = upkeep.maintainer.lastLook() { return next }
     basics.signal.stayAwake()

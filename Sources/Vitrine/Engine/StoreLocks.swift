@@ -1,4 +1,4 @@
-// The locks of one store, in the order of their ranks. A hit takes none of these, only locks of single tables.
+// The locks of one store, in the order of their ranks. A hit waits for none of these, unless it finds a damaged record.
 
 typealias LeftoverLock = LevelLock<LeftoverLevel, Void>
 typealias UpkeepLock = LevelLock<UpkeepLevel, UpkeepState>

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// Gets must stay fast. So the first core is a constant of the store and lives as long as the store; to reach it, a get
 /// reads one flag. A later core is reached through one of several seats. A get holds the lock of its seat while it
-/// looks into the core. So a core that was removed from all seats is in use only while a reference or a pin holds it,
-/// and is freed after the last of them.
+/// looks into the core. So a core that was removed from all seats is in use only while a reference or a pin holds it.
+/// Each replacement releases the cores of earlier replacements that have no pins.
 final class Succession: Sendable {
   /// Each seat holds the same core; threads are spread over the seats.
   private let seats: [Guarded<StoreCore>]
@@ -141,9 +141,10 @@ extension CacheStore {
     return result
   }
 
-  /// Returns the error of a body or a drawing whose core refused it. The bytes written so far were removed with the
-  /// folder, so the body does not appear in a new store. If there is one, the error is `aborted`, as after a removal of
-  /// every entry.
+  /// Returns the error for a body or a drawing that its core has refused. If the folder is gone, forgets the entries
+  /// that the body would have replaced, and opens a new store if the options ask for that. The bytes written so far
+  /// were removed with the folder, so the body does not appear in the new store. The error is then `aborted`, as after
+  /// a removal of every entry.
   func refusal(_ error: StoreError, of core: StoreCore, _ key: CacheKey) -> StoreError {
     guard error == .storeRemoved, core.basics.gate.isRemoved else { return error }
     core.writes.forgetter.forget([key], withStyles: true)

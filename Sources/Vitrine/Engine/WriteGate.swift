@@ -4,7 +4,8 @@ import Synchronization
 final class WriteGate: StorePart {
   let context: StoreContext
   private let isForWriting: Bool
-  /// Kept open as long as the store; releasing the file releases its lock.
+  /// The file `LOCK`, which this opening has locked; nil in a read-only opening and after ``releaseLock()``. If the
+  /// store ends without that call, the release of the file releases the lock.
   private let lockFile: Guarded<(any File)?>
   private let process = ForkGuard()
   private let status = Atomic<UInt8>(0)

@@ -31,8 +31,8 @@ struct CleaningPlan {
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]
   let drops: [Int]
-  /// Whether payloads of other keys, unused pinned records and bound heads fill nearly the whole segment. Copies of it
-  /// would be copied again at their next turn, and so without end.
+  /// Whether the segment stays as it is, because nearly all of its bytes would be copied again at their next turn, and so
+  /// without end.
   let isVain: Bool
 
   /// The live share below which a segment is emptied for its dead bytes.
@@ -60,10 +60,14 @@ struct CleaningPlan {
     copies = items.indices.filter { isCopied(items[$0]) }
       .sorted { (value(items[$0]), $1) > (value(items[$1]), $0) }
     drops = items.indices.filter { !isCopied(items[$0]) }
-    // A used record spends uses or is dropped, so it is copied a few times at most.
-    let unspent = items.filter { !$0.hasKey || $0.isPinned && $0.uses == 0 }
-    let kept = unspent.reduce(victim.boundByteCount) { $0 + $1.byteCount }
-    isVain = !victim.isSparse && Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
+    isVain = CleaningPlan.isVain(victim, items)
+  }
+
+  /// Whether payloads of other keys, pinned records and bound heads fill nearly the whole segment. Any other record is
+  /// dropped, or spends uses when it is copied, so it is copied a few times at most.
+  static func isVain(_ victim: Victim, _ items: [Item]) -> Bool {
+    let kept = items.filter { !$0.hasKey || $0.isPinned }.reduce(victim.boundByteCount) { $0 + $1.byteCount }
+    return !victim.isSparse && Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
   }
 
   private static func staysWhole(

@@ -10,7 +10,7 @@ final class CrowdedURLs {
     var slots = SlotArray(order: .style)
     /// The number that ``KeyTable/lastChange(_:)`` returns.
     var lastChange: UInt64 = 0
-    /// The last change when all entries were found to be independent of the original; nil if they never were.
+    /// The value of `lastChange` when a check found that no original outdates any entry; nil before such a check.
     var independentSince: UInt64?
 
     var isIndependent: Bool { independentSince == lastChange }

@@ -1,7 +1,8 @@
 /// An entry of the key table: 16 bytes.
 ///
-/// `word0`: location (38 bits), flags (7), style mark (3), style tag (16). `word1`: URL tag (32), stamp (32) of its
-/// last use, or of its put where the policy does not count uses. A `word0` of zero is an empty place.
+/// `word0`: location (38 bits), flags (7), style mark (3), style tag (16). `word1`: URL tag (32), stamp (32). The stamp
+/// is that of the last use, or that of the last put or change if the policy does not count gets as uses (`fifo`). A
+/// `word0` of zero is an empty place.
 package struct KeySlot: Sendable {
   package var word0: UInt64
   package var word1: UInt64
@@ -40,7 +41,8 @@ package struct KeySlot: Sendable {
   package var kept: KeySlot {
     KeySlot(word0: word0 & ~(0x3FF << 38) | flags.intersection(.kept).rawValue << 38, word1: word1)
   }
-  /// At most 3. A get, an overwrite or a change of metadata adds one; a turn of the segment takes one or all.
+  /// At most 3. A get, an overwrite or a change of metadata adds one. If eviction examines the segment and keeps the
+  /// entry, the entry loses one use or all of them.
   @inline(__always) var uses: Int {
     get { Int(word0 >> 40 & 3) }
     set { word0 = word0 & ~(3 << 40) | UInt64(min(newValue, 3)) << 40 }

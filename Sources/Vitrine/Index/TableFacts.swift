@@ -32,8 +32,9 @@ package struct KeyFact: Sendable, Equatable {
     first.shard != second.shard ? first.shard < second.shard : KeySlot.precedes(first.slot, second.slot)
   }
 
-  /// Returns the facts sorted, with the last one for each entry. An entry that came and went within them has none. One
-  /// that went and came back has both facts: without the first, it would be entered twice.
+  /// Returns the facts sorted, with the last fact of each entry. An entry that these facts enter and then remove has no
+  /// fact. An entry that they remove and then enter again keeps both facts. Without the removal, the entry would be in
+  /// the table twice.
   package static func folded(_ facts: [KeyFact]) -> [KeyFact] {
     // The sort is stable, so facts about one entry keep their order.
     let sorted = facts.sorted(by: precedes)
@@ -43,7 +44,7 @@ package struct KeyFact: Sendable, Equatable {
     while start < sorted.count {
       var last = start
       while last + 1 < sorted.count, sorted[last + 1].hasEntry(of: sorted[start]) { last += 1 }
-      // Before an entry comes, it is absent.
+      // If the first fact enters the entry, the entry was absent before, so there is nothing to remove.
       if sorted[start].isGone { folded.append(sorted[start]) }
       if !sorted[last].isGone { folded.append(sorted[last]) }
       start = last + 1

@@ -44,8 +44,8 @@ extension KeyTable {
   }
 
   /// Returns the number of the last change of a crowded URL. A change enters, replaces or moves an entry that an
-  /// original may outdate. An unchanged number means that no such entry was added. Returns nil if the URL has no table of
-  /// its own, or if no original may outdate an entry there.
+  /// original may outdate. If the number is unchanged, no such entry was added since. Returns nil if the URL has no
+  /// table of its own, or if no original may outdate an entry there.
   package func lastChange(_ hash: KeyHash) -> UInt64? {
     withShard(hash.shard) { $0.pointee.crowds?.lastChange(hash) }
   }

@@ -66,8 +66,9 @@ package struct BlockMap: Sendable {
     taken = []
   }
 
-  /// Notes the blocks that a root file names from now on; none for a root file that does not count. Blocks taken before
-  /// are those of the root.
+  /// Notes the blocks that a root file names from now on, in place of those that it named before. `ranges` is empty for
+  /// a root file that is not valid. Also ends the attempt: blocks that were taken for it and that no root names are
+  /// free again.
   package mutating func name(_ ranges: [BlockRange], in root: Int) {
     let bit = UInt8(1) << UInt8(root)
     // The new names first: a block that keeps its name never counts as free.

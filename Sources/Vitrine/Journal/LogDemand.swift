@@ -2,13 +2,14 @@
 package struct LogDemand {
   /// The length of the longest frame that did not fit the log.
   package private(set) var longestRefused = 0
-  /// Bytes of log files that suit records which have taken as many bytes as four such files; 0 if there are none.
+  /// The wanted length of a log file in bytes; 0 if no length is wanted. It is the largest length in `uncarried` whose
+  /// records have at least as many bytes together as four log files of that length.
   package private(set) var fileByteCount = 0
-  /// The bytes of synced records that no frame carried because the log was too short, by the bytes of log files that
-  /// suit them.
+  /// The bytes of synced records that no frame carried because the log was too short, by the length of a log file whose
+  /// frames can carry such a record.
   private var uncarried: [Int: Int] = [:]
   private var uncarriedByteCount = 0
-  /// The bytes of such records at which the next checkpoint is due.
+  /// The value of `uncarriedByteCount` from which the next checkpoint is due.
   private var dueByteCount = 0
   /// Whether a checkpoint was due after the log had continued in a long file.
   private var hasFollowed = false

@@ -84,7 +84,8 @@ package struct WALFileHeader: Sendable, Equatable {
 
 /// A position in the WAL: before the frame with `sequence`, at `offset` of the file in its `use`.
 package struct WALPosition: Sendable, Equatable {
-  /// No use that is read has a higher number, so there are numbers for the next ones.
+  /// An opening for writing refuses a log whose newest use has this number or a higher one, so numbers for the next
+  /// uses are left.
   static let largestUse: UInt64 = 1 << 61
 
   package var use: UInt64
@@ -106,6 +107,7 @@ package enum Sequence {
   package static let newestOpening: UInt64 = limit >> counterBits - 1
   package static func first(ofOpening opening: UInt64) -> UInt64 { opening << counterBits | 1 }
   package static func opening(_ sequence: UInt64) -> UInt64 { sequence >> counterBits }
-  /// After this many changes an opening takes a new number with its next WAL file.
+  /// Returns whether half of the sequence numbers of an opening are used. Then the log takes a new opening number with
+  /// its next file.
   package static func isNearlySpent(_ sequence: UInt64) -> Bool { sequence >> (counterBits - 1) & 1 == 1 }
 }

@@ -1,4 +1,5 @@
-/// Compacts a whole store. Afterward no file of the store holds bytes of entries removed before.
+/// Compacts a whole store. If the report has ``CompactionReport/isErased``, no file of the store holds bytes of entries
+/// removed before.
 ///
 /// Removed bytes lie in two places. Dead records lie in segments: compaction copies the live records beside them and
 /// unlinks the files. Frames carry small records: a log file is overwritten with zeros, but only after a durable
@@ -45,8 +46,9 @@ final class FullCompaction: StorePart {
     return removed
   }
 
-  /// Copies live records until the present segments hold no dead records, and overwrites the log's old frames.
-  /// Read-only openings that follow the log then load a checkpoint.
+  /// Copies live records until the present segments hold no dead records. If `erasesLog`, also overwrites the log's old
+  /// frames. Read-only openings that follow the log then load a checkpoint. `progress` gets the bytes copied and the
+  /// bytes to copy. If it returns false, the compaction ends early.
   func compact(
     erasesLog: Bool = true, progress: (Int, Int) -> Bool
   ) throws(StoreError) -> CompactionReport {

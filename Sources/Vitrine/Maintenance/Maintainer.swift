@@ -56,9 +56,9 @@ final class Maintainer: StorePart {
     return upkeep.state.quiet.note(bytesPut: put, at: now) >= Maintainer.quietTime
   }
 
-  /// Compacts once, at most a segment's worth of bytes, if the store is quiet and enough bytes are dead. Each round of
-  /// upkeep calls it. It compacts at most once a second, so compaction takes about a second for each
-  /// two-hundredth of the budget.
+  /// If the store is quiet, retires spares and, if enough bytes are dead, compacts at most a segment's worth of bytes.
+  /// If no segment is freed and there was no put for ``restingTime``, releases room. Does this at most once a second.
+  /// So compaction takes about a second for each two-hundredth of the budget.
   func compactWhenQuiet(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let now = environment.clock.monotonicNanoseconds()
     guard noteQuiet(upkeep) else { return }
@@ -176,8 +176,8 @@ final class Maintainer: StorePart {
       retiringCount: upkeep.state.retiring.segments.count, orphanCount: upkeep.state.orphans.names.count)
   }
 
-  /// Whether the store waits for something that no call announces: other threads release pins and Blobs, and other
-  /// programs fill the disk.
+  /// Whether the next round must come soon even without a call: work of upkeep is left, other threads have to release
+  /// pins or Blobs, or other programs may fill the disk.
   private func mustPoll(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let isWaiting = !upkeep.state.retiring.segments.isEmpty || !upkeep.state.orphans.names.isEmpty
     if isWaiting || signal.wantsCheckpoint { return true }

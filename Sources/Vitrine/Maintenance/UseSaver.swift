@@ -85,7 +85,7 @@ final class UseSaver: StorePart {
     let earlier = isLast ? state.leftOut ?? state.saved : state.saved
     for shard in 0..<KeyTable.shardCount { uses += catalog.keys.uses(shard: shard, after: earlier, at: clock) }
     uses.sort { $0.stamp < $1.stamp }
-    // Besides a block for each of its uses, a call may write as much again, and two blocks that are not full.
+    // A call writes two blocks that may not be full, and at most two blocks for each block of new uses.
     let most = max(0, state.allowance / UseBlock.byteCount - 2) / 2 * UseBlock.mostUses
     if !isLast, uses.count > most {
       if now &- state.written < UseSaver.longestWait || most == 0 { return upkeep.state.quiet.putOffUses(at: now) }

@@ -270,7 +270,8 @@ struct Adoption {
     loaded.log.chain.contains(header.use) || framesBehindDamage.contains(header.use)
   }
 
-  /// The uses of files behind damage. If no file is free, an interrupted recovery wrote the newest of them.
+  /// The numbers of the uses of log files that hold frames behind damage. If no log file is free, an interrupted
+  /// recovery wrote the file with the highest number.
   private var framesBehindDamage: [UInt64] {
     if loaded.distrusted == nil { return [] }
     return loaded.log.scan.files.compactMap(\.header).filter { $0.use > loaded.log.end.use && !$0.followsDamage }.map(

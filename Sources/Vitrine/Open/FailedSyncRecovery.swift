@@ -35,10 +35,10 @@ final class FailedSyncRecovery: StorePart {
     commitLock.withLock { held in held.state.leftovers.removeAll() }
   }
 
-  /// Puts entries again, as copies that one checkpoint commits. Until it is published, the old records count, because
-  /// they may be on the disk or in a frame. All entries are committed at once, because after the checkpoint no frame
-  /// repeats a record that is not on the disk. No frames are written, because the log may have no room. If there is no
-  /// room for copies, entries are rewritten in place.
+  /// Puts entries again, as copies that one checkpoint commits. Until the checkpoint is published, the old records
+  /// count, because they may be on the disk or in a frame. The checkpoint commits all copies together: recovery no
+  /// longer reads the frames before it, and an old record may be durable only in such a frame. No frames are written,
+  /// because the log may have no room. If there is no room for copies, entries are rewritten in place.
   private func writeAnew(_ entries: [(KeyHash, Location)]) throws(StoreError) {
     let arena = KeyArena()
     defer { withExtendedLifetime(arena) {} }

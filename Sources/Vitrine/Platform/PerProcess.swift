@@ -1,7 +1,8 @@
 import Synchronization
 
-/// An object of each process, which is never freed. A forked child makes another one on its first use, because it has none
-/// of the parent's threads, and no thread of it may ever release a lock that was held at the fork.
+/// An object of each process, which is never freed. A forked child makes an object of its own on the first use. The
+/// child has none of the parent's threads, so a lock of the parent's object that was held at the fork may never be
+/// released.
 ///
 /// Any thread. Costs a few loads once the object is made.
 package final class PerProcess<Object: AnyObject & Sendable>: Sendable {

@@ -30,10 +30,10 @@ package final class SharedSync: Sendable {
   /// The calls of ``sync(unless:_:)`` that are in progress.
   package var callsInProgress: Int { state.withLock { $0.value.callCount } }
 
-  /// Returns when a sync that began after this call has succeeded, or when `isServed` returns true. It is called
-  /// before and after each sync, with the lock held. `body` syncs, in the leader thread. If `body` throws, each
-  /// other call runs its own `body`, one after another. If a later sync cannot report the failure, these must throw it
-  /// too.
+  /// Returns when a sync that began after this call has succeeded, or when `isServed` returns true. `isServed` is
+  /// called before and after each sync, with the lock held. `body` syncs, in the leader thread. If `body` throws, each
+  /// other call runs its own `body`, one after another. If a later sync cannot report the failure, those bodies must
+  /// throw the earlier error.
   package func sync<E: Error>(
     unless isServed: () -> Bool = { false }, _ body: () throws(E) -> Void
   ) throws(E) {

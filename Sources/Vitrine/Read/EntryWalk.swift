@@ -1,7 +1,7 @@
 /// Walks over all entries while changes go on. Each shard's entries are copied under its lock. Then their records are
 /// read one after another, each pinned while it is read. An entry put during the walk may be missed. No entry is
-/// visited twice unless it was put again. An entry whose record was moved meanwhile is found again by its hash and by
-/// the number of its record, which a copy keeps.
+/// visited twice unless it was put again. If a record is moved meanwhile, the walk finds its entry again by the hash
+/// and by the number of the record, because a move keeps the number.
 final class EntryWalk: StorePart {
   let context: StoreContext
   private let lifetimes: Lifetimes

@@ -1,9 +1,9 @@
 /// Computes how long an entry is still valid, and notes uses.
 ///
-/// A fixed expiry is set by the caller and compared with the wall clock. Ages must survive a clock that steps. A time
-/// more than a minute in the future shows only that the clock was set back since. Such an entry counts as written when
-/// the step was noticed, or when the store was opened. So after a step, such an entry expires once the store has been
-/// open for the limit, and not at once.
+/// A fixed expiry is set by the caller and compared with the wall clock. Ages must survive a clock that steps. If the
+/// time of a write or use lies more than a minute in the future, the clock was set back since. The age then counts from
+/// the moment when the store noticed the last step, or else from the opening. So the entry does not expire at once, but
+/// when the limit has passed since that moment.
 final class Lifetimes: StorePart {
   let context: StoreContext
   private let gate: WriteGate

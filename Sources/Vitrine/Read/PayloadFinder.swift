@@ -1,5 +1,5 @@
 /// Finds and pins the payload of a record that carries none itself. Copies values that cannot be borrowed in place:
-/// compressed ones, and all values of a store that maps no segment (``ReadMode``).
+/// compressed values, and values in segments that are not mapped (``ReadMode``, ``MappingWindow``).
 final class PayloadFinder: StorePart {
   let context: StoreContext
   private let checker: RecordChecker

@@ -5,7 +5,7 @@
 final class RecordChecker: StorePart {
   let context: StoreContext
   private let gate: WriteGate
-  /// Records that are only in the log so far.
+  /// The records that replayed frames carry, until a checkpoint is published. A restored record stays here.
   private let carriedRecords: Guarded<[Location: InlineRecord]>
 
   init(_ context: StoreContext, inline: [Location: InlineRecord], gate: WriteGate) {
@@ -119,7 +119,8 @@ final class RecordChecker: StorePart {
     }
   }
 
-  /// Forgets the records that only the log has. Called when no entry is left, or no frame that recovery reads.
+  /// Forgets the records that the log carries. Called when no entry is left, and when a checkpoint was published: no
+  /// recovery reads the frames before it.
   func forgetCarriedRecords() { carriedRecords.withLock { $0.removeAll() } }
 
   /// Forgets the records that the log carries for a segment that is gone.

@@ -65,7 +65,8 @@ final class Refresher: StorePart {
   }
 
   /// Reads the changes stored since the last refresh, with their segments mapped and in this catalog's slots. Returns
-  /// nil if the log does not lead on from there. Until the changes are entered, the follower must load a snapshot.
+  /// nil if the log does not lead on from there. Sets ``Follower/mustLoad`` until the caller has entered the
+  /// changes: after an error in between, the next refresh loads a snapshot.
   private func readLog(
     _ follower: inout Follower, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> [Change]? {

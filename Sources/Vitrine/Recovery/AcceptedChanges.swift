@@ -1,7 +1,7 @@
 // Protects the log: a frame is stored only if replay can apply it.
 extension Collection<Change> {
   /// Returns whether ``CatalogWriter/apply(_:sequence:isChecked:)`` can make these changes of entries, unless memory is
-  /// short. One lookup for each entry that is removed, replaced or moved.
+  /// short. Costs one lookup for each entry that is removed or moved, and for each payload that is shared or moved.
   package func fit(_ index: borrowing CatalogWriter) -> Bool {
     let (keys, contents) = (index.keys, index.contents)
     var displaced = DisplacedLocations()

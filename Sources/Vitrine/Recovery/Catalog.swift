@@ -23,8 +23,9 @@ package final class Catalog: Sendable {
     try? openRecord(at: location, checks: checks)
   }
 
-  /// Returns the record at a location. Throws if the segment is not mapped and its file cannot be opened now. An
-  /// unreadable or removed file has no record.
+  /// Returns the record at a location. Throws if the segment is not mapped and its file cannot be opened now. In a
+  /// read-only opening, a removed file is such an error. In a writer, a removed file has no record. An unreadable file
+  /// has no record either.
   @inline(__always)
   package func openRecord(at location: Location, checks: Bool) throws(SystemError) -> RecordView? {
     let bytes = segments.bytes(at: location)

@@ -79,7 +79,8 @@ extension CatalogWriter {
     }
   }
 
-  /// Returns the last location of each moved payload: a release that named an earlier location takes effect there.
+  /// Returns the last location of each moved payload, by each location that it was moved from. A displaced entry may
+  /// name an earlier location of its payload. The payload is then released at its last location.
   private func lastCopies(_ changes: [Change]) -> [Location: Location] {
     var last: [Location: Location] = [:]
     for case .moved(let move) in changes.reversed() where move.content != nil {

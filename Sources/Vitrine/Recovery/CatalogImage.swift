@@ -1,4 +1,6 @@
-/// The catalog as a checkpoint holds it: written whole under the commit lock, read back at opening.
+/// The catalog as a checkpoint stores it, and as an opening reads it. In a store of the first format, the checkpoint is
+/// written whole under the commit lock. In a store with pieces, the body of a root is taken under the lock and written
+/// later.
 extension CatalogWriter {
   /// Before keys are added and before a segment is made, the checkpoint files get room for this many more segments than
   /// exist. So writing a checkpoint never needs more room, not even when log and budget are full and the checkpoint is

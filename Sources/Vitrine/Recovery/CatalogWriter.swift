@@ -49,7 +49,8 @@ package struct CatalogWriter: ~Copyable {
 
   package func segment(_ slot: Int) -> Segment? { segments.segment(slot) }
 
-  /// Returns the header at a location: the one read ahead, or else that of ``Catalog/record(at:checks:)``.
+  /// Returns the record at a location: its head if it was read ahead, or else the result of
+  /// ``Catalog/record(at:checks:)``.
   @inline(__always)
   package func lockedRecord(at location: Location, checks: Bool) -> RecordView? {
     if let heads, let view = heads.view(at: location, in: catalog.segments.id(location.slot)) { return view }

@@ -32,7 +32,7 @@ package struct IndexDraft {
   let shards: [Shard]
   let keyFacts: FactWords<KeyFact>
   let payloadFacts: FactWords<PayloadFact>
-  /// Whether the facts are all that counts, since the tables were emptied.
+  /// Whether the tables were emptied since the last draft. Then no earlier fact and no earlier piece counts.
   let isOfEmptiedTables: Bool
   /// The recency clock before the first shard was copied: parts have all uses until then.
   package let savedUses: UInt64

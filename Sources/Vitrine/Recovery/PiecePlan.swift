@@ -29,7 +29,8 @@ package struct PiecePlan: Equatable {
     package var freeBlocks: Int
     /// The blocks that are free without that.
     package var blocksFreeNow: Int
-    /// Whether all shards are to be written anew, if there is room now: the stamps of hits are in no journal.
+    /// Whether all shards are to be written anew if there is room now: a block could not be read, or the area is to be
+    /// cut.
     package var renewsAll: Bool
     /// See ``PiecePlan/smallBase``.
     package var smallBase: Int
@@ -92,7 +93,8 @@ package struct PiecePlan: Equatable {
       return
     }
     for piece in state.pieces where piece.kind == .part {
-      // A part that is renewed in part keeps its blocks, so there is at most one.
+      // An old part keeps all of its blocks until each of its shards is renewed. So the plan leaves at most one old
+      // part half renewed.
       if !renew(piece, state, base: base, room: &room) { break }
     }
     if renewed == PiecePlan.allShards { renewAll(state) }
@@ -183,9 +185,9 @@ package struct PiecePlan: Equatable {
   /// Returns the blocks that an area needs for a base of `base` words and a journal of at most `journal` words. With
   /// them, a checkpoint always has room for its pieces once the root before it was published again.
   ///
-  /// Never less for a larger base.
+  /// The result for a larger base is never smaller.
   package static func blockCount(base: Int, journal: Int, smallBase: Int = PiecePlan.smallBase) -> Int {
-    // From a certain size on, not the whole base is renewed at once any more.
+    // A base of at most `2 * journal` words may be renewed at once, so it may need more blocks than a larger base.
     max(
       blocks(base: base, journal: journal, smallBase),
       blocks(base: min(base, 2 * journal), journal: journal, smallBase))

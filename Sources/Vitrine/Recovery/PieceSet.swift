@@ -87,8 +87,8 @@ package struct PieceSet {
   /// Whether there are free blocks for the pieces of a draft. If not, the older root must be erased first.
   package func hasRoom(for draft: IndexDraft) -> Bool { blocksNeeded(by: draft) <= blocks.freeCount }
 
-  /// Writes the pieces of a draft to free blocks. Throws `noSpace` if there are too few of them, which a checkpoint
-  /// rules out before it takes the draft.
+  /// Writes the pieces of a draft to free blocks. Throws `noSpace` if there are too few free blocks. A checkpoint first
+  /// checks ``hasRoom(for:)``.
   package mutating func write(_ draft: IndexDraft) throws(SystemError) -> Attempt {
     blocks.abandon()
     var pieces: [Piece] = []

@@ -39,8 +39,9 @@ package struct StoreFolders: Sendable {
   }
 
   /// Opens the file of a segment, and maps it if `maps`, as far as file and segment reach. If the process has no
-  /// mapping left, the segment stays unmapped. Returns the length of the file, without foreign bytes behind it. It may
-  /// exceed the segment's, because a loss of power may undo a cut after a seal or a checkpoint has the shorter length.
+  /// mapping left, the segment stays unmapped. Returns the length of the file, without foreign bytes at its end.
+  /// The length may exceed that of the segment: a seal or a checkpoint records the length after a cut, and a loss of
+  /// power may undo the cut.
   @discardableResult
   package func open(
     _ segment: Segment, _ accounts: borrowing SegmentAccounts, access: FileAccess, maps: Bool, account: StorageAccount

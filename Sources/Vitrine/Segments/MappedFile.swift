@@ -1,8 +1,8 @@
 import CVitrineSystem
 
-/// A mapping that is read as a file. Reads raise no signal if the system can avoid it: a page that cannot be
-/// delivered ends the read, or is an error if no page before it was wanted. Writes are allowed to a private mapping only,
-/// which is memory.
+/// A mapping that is read as a file. Reads raise no signal if the system can avoid it. A page that cannot be delivered
+/// ends the read. If it is the first page of the read, the read throws. Only a private mapping can be written to,
+/// because it is memory.
 final class MappedFile: File {
   private let mapping: Mapping
   private let isPrivate: Bool

@@ -1,5 +1,5 @@
-/// A thread that populates pages for puts, shared by all stores of the process. It starts with the first request, and ends
-/// after a while without one.
+/// A thread that populates pages for puts, shared by all stores of the process. The thread starts with the first
+/// request, and ends after about 5 s without a request.
 ///
 /// Any thread. The lock is held for a few instructions, or until a thread is started.
 final class PagePopulator: Sendable {

@@ -31,7 +31,7 @@ struct RecordGlance {
   }
 
   /// Returns the style of the record at the start of `bytes` if it is another than `style`. Nil for bytes that are not
-  /// a record, and for records of bodies in pieces, which only the whole header describes.
+  /// a record. Also nil for a record with piece checksums (a payload above 1 MiB), because the style lies behind them.
   static func otherStyle(_ bytes: UnsafeRawBufferPointer, than style: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
   {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic else {

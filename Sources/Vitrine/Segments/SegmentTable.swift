@@ -3,10 +3,10 @@ import Synchronization
 
 /// All segments of a store by slot.
 ///
-/// Readers find mapped bytes through the descriptors alone, in memory that never moves. A descriptor is filled before the first location that
-/// names it is published through the index. It is emptied only after the last such location was removed and no reader
-/// has it pinned. Readers pin (``pin(_:)``) under the shard lock under which they found the location. Any thread may
-/// raise a mark or count a miss; only the ``SegmentAccounts`` change anything else.
+/// Readers find mapped bytes through the descriptors alone, in memory that never moves. A descriptor is filled before
+/// the first location that names it is published through the index. It is emptied only after the last such location was
+/// removed and no reader has it pinned. Readers pin (``pin(_:)``) under the shard lock under which they found the
+/// location. Any thread may raise a mark or count a miss; only the ``SegmentAccounts`` change anything else.
 ///
 /// A descriptor is 64 bytes: address of the mapping (atomic; 0 without one), readable bytes (atomic), offset below
 /// which live records are vouched for (atomic), segment id, the first sequence number that counts (older records

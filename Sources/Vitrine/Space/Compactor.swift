@@ -198,9 +198,9 @@ final class Compactor: StorePart {
     return max(0, before - commitLock.withLock { held in held.state.index.keyCount })
   }
 
-  /// Rule 5: a frame that moves a payload is stored only after the copy is durable. The segments still owe a sync, which
-  /// a later flush makes and which then finds little to write. To wait for a flush in progress here would take longer: it
-  /// syncs all segments.
+  /// Rule 5: a frame that moves a payload is stored only after the copy is durable. The segments still owe a sync after
+  /// this one. A later flush syncs them again and finds little to write. A wait for a flush in progress would take
+  /// longer, because a flush syncs all segments that owe a sync.
   private func makeDurable(_ copies: [Copy]) throws(StoreError) {
     var synced: Set<Int> = []
     for copy in copies where synced.insert(copy.reservation.location.slot).inserted {

@@ -49,11 +49,11 @@ struct Ledger {
   /// Bytes that entries cannot use.
   var own: Int { present + unusedReserve }
 
-  /// Bytes of the files other than segments, as they are now.
+  /// Bytes of the root files, the folders, the log and the checkpoints as they are now, and ``headroom``.
   var present: Int { self[.rootFiles] + self[.folders] + self[.log] + self[.checkpoints] + Ledger.headroom }
 
-  /// The smallest budget of this store. Its log and checkpoint files count as they are, so a store that has grown must
-  /// first shrink its files to reach that.
+  /// The smallest budget that this store accepts now. The log and checkpoint files count with their present size. So a
+  /// store that has grown must shrink these files before it accepts a smaller budget.
   var leastBudget: Int {
     max(CacheFormat.smallestBudget, present + Sizing.mostOpenSegments * CacheFormat.smallestSegment)
   }

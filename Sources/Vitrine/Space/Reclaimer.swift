@@ -145,7 +145,7 @@ final class Reclaimer: StorePart {
     let removed = try evictor.evict(byteCount: wanted, most: &work.most, upkeep)
     work.removedCount += removed
     if removed > 0 { return true }
-    // Nothing is left to evict. The last dead bytes lie between records that other threads are writing.
+    // Nothing could be evicted. Dead bytes below the allowance are then reclaimed too.
     return (try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep)?.segmentCount ?? 0) > 0
   }
 }

@@ -43,6 +43,10 @@ final class SegmentCleaner: StorePart {
     var plain: CleaningPlan.Item {
       CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil, isPinned: isPinned)
     }
+    /// The item, with an entry only if its head is in this record.
+    var plainByOwnHead: CleaningPlan.Item {
+      CleaningPlan.Item(uses: plain.uses, byteCount: byteCount, hasKey: record.key != nil, isPinned: isPinned)
+    }
     var isPinned: Bool { slot?.flags.contains(.pinned) ?? false }
     /// Whether the entry has its head in another record, which need not use this payload.
     var hasOtherHead: Bool { slot != nil && record.key == nil }
@@ -120,7 +124,11 @@ final class SegmentCleaner: StorePart {
       queueAgain(segment, victim, items, by: rules)
       return step
     }
-    let strangers = plan.drops.filter { isStranger(items[$0]) }
+    // If the turns of other records do not suffice to free space, each entry with another head is looked at. Otherwise
+    // uses of entries that use other payloads would keep these payloads, and no copy would spend those uses.
+    let mayBeVain = CleaningPlan.isVain(victim, items.map(\.plainByOwnHead))
+    let asked = mayBeVain ? Array(items.indices) : plan.drops
+    let strangers = asked.filter { isStranger(items[$0]) }
     if !strangers.isEmpty {
       for index in strangers { items[index].slot = nil }
       plan = self.plan(victim, items, by: rules, mayStay: mayStay, upkeep)
@@ -189,8 +197,7 @@ final class SegmentCleaner: StorePart {
       victim, items.map(\.plain), by: rules, usesPerByte: upkeep.state.copyBudget.usesPerByte, mayStay: mayStay)
   }
 
-  /// Whether the entry of the record's key uses another payload. Reads the head of the entry, so it is asked only of
-  /// entries that are to be dropped, whose heads are read anyway.
+  /// Whether the entry of the record's key uses another payload. Reads the head of the entry.
   private func isStranger(_ item: Item) -> Bool {
     guard item.hasOtherHead, let slot = item.slot else { return false }
     guard let reference = catalog.record(at: slot.location, checks: true)?.header,
@@ -232,7 +239,7 @@ final class SegmentCleaner: StorePart {
     catalog.keys.set(uses: left, hash, slot.location)
   }
 
-  /// Returns the first items of at most `most` bytes together, or the first one. Subtracts their bytes.
+  /// Returns the first item, and each later item that fits into the rest of `most`. Subtracts their bytes from `most`.
   private func fitting(_ items: [Item], _ most: inout Int) -> [Item] {
     var fitting: [Item] = []
     for item in items where fitting.isEmpty || item.byteCount <= most {
@@ -298,7 +305,7 @@ final class SegmentCleaner: StorePart {
       if header.carriesPayload, catalog.contents.has(content, location) { record.content = content }
       found += (record.key == nil ? 0 : 1) + (record.content == nil ? 0 : 1)
       if record.key != nil || record.content != nil {
-        items.append(item(record, key, slot ?? catalog.keys.find(key, counts: false) { $0 }, header))
+        items.append(item(record, key, slot ?? unpinnedSlot(key), header))
       }
       offset += header.byteCount
     }
@@ -310,6 +317,12 @@ final class SegmentCleaner: StorePart {
   private static let mostGaps = 4096
 
   private func slot(_ key: KeyHash, _ location: Location) -> KeySlot? { catalog.keys.withEntry(key, location) { $0 } }
+
+  /// The entry of a key whose head lies elsewhere. A pinned entry stays in any case, so its payload counts like one that
+  /// other keys use.
+  private func unpinnedSlot(_ key: KeyHash) -> KeySlot? {
+    catalog.keys.find(key, counts: false) { $0 }.flatMap { $0.flags.contains(.pinned) ? nil : $0 }
+  }
 
   /// Returns the item of a record. Without a header, its size is unknown and counts as 0.
   private func item(_ record: LiveRecord, _ hash: KeyHash?, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {

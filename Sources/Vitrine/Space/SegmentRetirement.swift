@@ -105,7 +105,7 @@ final class SegmentRetirement: StorePart {
         guard !catalog.segments.isPinned(segment.slot) else { return false }
         // Records that the log carried for this slot must never be written into the slot's next segment.
         checker.forgetCarriedRecords(slot: segment.slot)
-        // Nor may leftovers of this segment vouch for the slot's next segment.
+        // A leftover that stayed would never be checked, and would keep the mark of the slot's next segment low.
         held.state.leftovers.remove(slot: segment.slot)
         held.state.index.segments.remove(slot: segment.slot)
         held.state.index.segments.freeSlot(segment.slot)

@@ -310,9 +310,11 @@ final class SegmentSupply: StorePart {
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 
-  /// Makes a spare for copies if there is none and a segment fits without an eviction. It has room for the live records
-  /// of one segment whose dead share is at least `leastDead`, since segments may have been larger in a burst of puts.
-  /// With `isLong`, also if segments were larger under an earlier budget.
+  /// Makes a spare for copies if none is large enough and a segment fits without an eviction. Of the segments whose
+  /// dead share is at least `leastDead`, the spare has room for the live records of the one with the fewest live bytes.
+  /// That segment may be larger than an ordinary one, because segments grow in a burst of puts. Without `isLong`, the
+  /// spare is at most as large as an ordinary segment of a full store. A segment of an earlier, larger budget may need
+  /// more.
   func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
       let live = held.state.compactable.filter {

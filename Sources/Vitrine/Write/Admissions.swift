@@ -11,14 +11,15 @@ struct Admissions {
     let bodies: Int
     /// Bytes that everything in flight may hold outside the open segments.
     let all: Int
-    /// The most bytes that one request can ever get: no eviction reclaims segments that `Blob`s hold.
+    /// The most bytes that one request can ever get. Eviction frees neither segments that `Blob`s hold nor pinned
+    /// entries.
     let each: Int
   }
 
   /// The room of an unfinished body, and its wait for more.
   private struct Claim {
-    /// The only thread that has worked on the body so far; nil if there were several, or if the owner does not choose
-    /// them.
+    /// The only thread that works on the body; nil if several threads do, or if the owner of the body does not choose
+    /// its threads.
     var thread: ThreadContext.Token?
     /// The number in the order in which bodies got room, while it holds any.
     var turn: UInt64 = 0
@@ -50,7 +51,8 @@ struct Admissions {
   private var placements = NumberedLine<RoomWaiter>()
   /// Changes that the ledger has refused. They are tried again when anything ends.
   private var retries = NumberedLine<RoomWaiter>()
-  /// How often room may have been freed. A change that was refused before the last time is tried again at once.
+  /// The number of times that room may have been freed. If this number has risen since the ledger refused a change, the
+  /// change is tried again at once.
   private(set) var freeingCount = 0
   /// How often requests were examined, each look at a waiting request included. Tests read it.
   private(set) var lookCount = 0

@@ -65,7 +65,7 @@ final class Committer: StorePart {
           crowds = try originals.lookAtCrowds(operations)
           looks += 1
         case .exceedsLog(let changeCount):
-          // No frame bounds the changes that the area has to take.
+          // No frame has the changes, so the length of the log does not limit the words that the area must take.
           try checkpointRoom.growCheckpoints(
             moreKeys: operations.count, moreWords: Committer.mostWords * changeCount)
           if let committed = try commitByCheckpoint(operations, crowds) { return committed }
@@ -77,8 +77,9 @@ final class Committer: StorePart {
     }
   }
 
-  /// Notes that the records of the operations are written, where that was left to the commit. Comes first under the
-  /// lock: the marks pass no record that is not filled, and a checkpoint that the commit needs may wait for the marks.
+  /// Notes the reservations of the operations as filled, unless ``Putter`` has done so. Each commit does this first
+  /// under the lock: no mark passes an unfilled reservation, and a checkpoint that the commit needs frees a log file
+  /// only if marks cover the records that the file carries (rule 6).
   private func noteFilled(_ operations: [PendingOperation], _ held: borrowing CommitLock.Held) {
     for index in operations.indices {
       guard let reservation = operations[index].record?.reservation else { continue }
@@ -130,8 +131,8 @@ final class Committer: StorePart {
   ) throws(StoreError) -> CommitOutcome {
     try commits.locked(with: heads) { held throws(StoreError) in
       noteFilled(operations, held)
-      // The room of a put was reserved while the store could be written, and a close waits until it is used. After a failed
-      // sync, the log refuses the frame.
+      // A commit of puts alone needs no check here: the reservations were made while the store could be written, and a
+      // close waits until their room is used. After a failed sync, the log refuses the frame.
       if operations.contains(where: { $0.record == nil }) { try gate.requireWritable() }
       guard let wal else { throw .readOnly }
       if let outcome = try obstacle(operations, looks, evictionsInVain, held) { return outcome }

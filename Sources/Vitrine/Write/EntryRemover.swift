@@ -24,8 +24,9 @@ final class EntryRemover: StorePart {
     self.readAhead = readAhead
   }
 
-  /// Drops an entry that failed its check. Returns false if that is not possible: the store is closing, its writes
-  /// fail, or this process is a forked child.
+  /// Drops an entry that failed its check. Returns false if the entry stays: the store is closing, this process is a
+  /// forked child, or the removal cannot be logged. If the store can no longer be written, only the index drops the
+  /// entry, and the result is true.
   ///
   /// `segment` is the number of the segment in which the entry was found, if another segment may have its slot by now.
   /// An entry in another segment is left alone.

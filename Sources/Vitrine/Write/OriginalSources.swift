@@ -1,10 +1,10 @@
 /// Finds the entries that a new original makes outdated.
 ///
 /// A source names the bytes from which an entry was made; by default, it is the digest of the original of its URL.
-/// Invariant: if an original is stored, every entry of its URL whose source is the default has that original's digest.
-/// So the frame of an original with another digest removes the entries that are outdated, and no crash can separate the
-/// two. If there are many, earlier frames remove most of them. A put
-/// that follows its original is placed again if the original changes before the commit. A hit pays nothing for this.
+/// Invariant: if an original is stored, its digest is the source of every entry of its URL that has the default source.
+/// So the frame that puts an original with another digest also removes the outdated entries, and no crash can separate
+/// the put from the removals. If many entries are outdated, earlier frames remove most of them. A put that follows its
+/// original is placed again if the original changes before the commit. A hit does no work for this.
 final class OriginalSources: StorePart {
   let context: StoreContext
   private let evictor: Evictor
@@ -64,8 +64,9 @@ final class OriginalSources: StorePart {
   /// their own.
   private static let mostOutdated = 64
 
-  /// The limit of looks at crowded URLs and of vain evictions, together, in one commit. After these, the commit looks
-  /// at the entries under the commit lock, and evicts no further style.
+  /// The most looks at crowded URLs, together with evictions of a URL's styles that found no entry, in one commit.
+  /// After them, the commit looks at the entries under the commit lock and ignores the limit of styles of a URL.
+  /// Evictions for the budget of a style are counted separately (``EntryLimits``).
   static let mostCrowdLooks = 8
 
   private func isRight(_ crowd: Crowd?, _ hash: KeyHash) -> Bool {

@@ -118,9 +118,10 @@ final class Putter: StorePart {
   /// Reserves room and fills it. If the put must be durable and its frame does not carry it, syncs its segment. The
   /// room that was assigned to `body` holds the payload already.
   ///
-  /// With `commitsNext`, the put is committed next and alone: then the commit notes that the room is filled, which
-  /// spares the put an acquisition of the commit lock. A batch must not leave that to its commit. Its earlier records
-  /// would hold back the marks, and with them the log (rule 6), and its later records may need room in the log.
+  /// With `commitsNext`, the put is committed next and alone. Then the commit notes that the room is filled, which
+  /// spares the put an acquisition of the commit lock. In a batch, each record is noted at once: an unfilled record
+  /// holds back the mark of its segment, so a checkpoint may free no log file (rule 6). A later record of the batch may
+  /// need a new segment, and so room in the log.
   func place(
     _ put: PreparedPut, durability: Durability, body: UnfinishedBody? = nil, commitsNext: Bool = false
   ) throws(StoreError) -> PendingOperation {
@@ -157,7 +158,8 @@ final class Putter: StorePart {
       (sequence, isPassed) = try bodies.finishPayload(in: room)
     } else {
       (reservation, sequence) = try supply.reserve(
-        // In a batch, the policy chooses no stream: its bound counts one for each kind of records.
+        // In a batch, the policy chooses no stream: ``WriteBatch/largestExtent(segmentByteCount:)`` counts one open
+        // segment for each kind of records.
         put.stream, of: commitsNext || isChange ? put.key.hash : nil,
         headByteCount: put.headByteCount(isReference: shared != nil), payloadByteCount: payload.count,
         pageAligned: put.isPageAligned && shared == nil)
@@ -182,7 +184,7 @@ final class Putter: StorePart {
     if needsSync || !commitsNext {
       commitLock.withLock { held in
         held.state[reservation.segment].filled(reservation, isCarried: isCarried)
-        // Frames of batches would be longer than the log if they carried their records.
+        // A batch does not make the log grow: a frame with many records of this size would be longer than the log.
         if durability == .synced, commitsNext, !isCarried, !isPassed {
           commits.noteUncarried(head.count + payload.count, held)
         }

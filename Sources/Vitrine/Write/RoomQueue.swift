@@ -36,8 +36,8 @@ final class RoomQueue: StorePart {
     }
   }
 
-  /// Runs `body` once its records fit beside everything else in flight. `body` places records of `byteCount` bytes of
-  /// segments and commits them. Until then no entry is evicted for them.
+  /// Waits until records that take `byteCount` bytes of segments fit beside everything else in flight. Then runs the
+  /// closure, which places and commits the records. During the wait, no entry is evicted for them.
   func placing<R>(_ byteCount: Int, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     let waiter = try commitLock.withLock { held throws(StoreError) in
       try gate.requireWritable()
@@ -128,7 +128,8 @@ final class RoomQueue: StorePart {
 
   private enum Holders { case inFlight, borrows }
 
-  /// The kind of holders on other threads for whose end a change may wait; nil if there are none.
+  /// Returns the kind of holders for which a change may wait: borrows by other threads from retiring segments, or else
+  /// requests in flight that other threads can end. Returns nil if there are neither.
   private func othersWithRoom() -> Holders? {
     let isInFlight = commitLock.withLock { held in !held.state.admissions.areOwn }
     return upkeepLock.withLock { upkeep in

@@ -22,7 +22,7 @@ final class RoomWaiter: Sendable {
   }
 
   let byteCount: Int
-  /// The body that waits; nil for a placement.
+  /// The body that waits; nil for a placement and for a retry.
   let body: UnfinishedBody?
   /// The thread that sleeps, and so cannot end anything itself; nil for a task.
   let thread: ThreadContext.Token?

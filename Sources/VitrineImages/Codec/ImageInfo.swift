@@ -17,7 +17,7 @@ public struct ImageInfo: Sendable, Hashable {
   /// Whether there are several frames, of which the first is decoded. For a PNG, that is the picture for viewers
   /// without animation.
   public let isAnimated: Bool
-  /// Whether the format is lossless: PNG, GIF and lossless WebP.
+  /// Whether the stored pixels are lossless: those of PNG, GIF, BMP, ICO and lossless WebP.
   public let isLossless: Bool
 
   /// Creates a description, for a ``FormatDecoding``.

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Tells requests that have a stale picture to show when a download fails or is silent.
+/// Notifies requests that could show a stale picture when a download fails or is silent.
 ///
 /// Thread-safe.
 final class DownloadWatch: Sendable {

@@ -13,8 +13,10 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   private(set) var confirmedAt: Int64?
   /// The age limit of the app in milliseconds. It is not stored, so that another limit applies to stored responses.
   private var ageLimit: Int64?
-  /// The milliseconds after that in which the picture may be shown during a revalidation, or after a failed one.
+  /// The milliseconds after the end of freshness in which the picture may be shown during a revalidation.
   var staleWhileRevalidating: Int64 = 0
+  /// The milliseconds after the end of freshness in which the picture may be shown after a failed revalidation; 0 if
+  /// the server set no limit.
   var staleIfError: Int64 = 0
   var mustRevalidate = false
   /// The request headers that selected the response (`Vary`), with their values. `*` stands for unknown criteria.

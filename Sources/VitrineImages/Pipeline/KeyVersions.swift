@@ -137,10 +137,10 @@ final class KeyVersions: Sendable {
     return version >= current.epoch && ordinal > current.ordinal
   }
 
-  /// Records that an original, or a picture made from it, is stored. Returns the version for pictures made from it: a
-  /// new version if it replaces another original, or an unknown one by a download; nil if it is not admitted. Call it
-  /// once the storage no longer returns the previous pictures, so that work that begins with the new version finds none
-  /// of them.
+  /// Records that an original, or a picture made from it, is stored. Returns the version for pictures made from this
+  /// original; nil if the original is not admitted. The version is new if the original replaces another one, or if a
+  /// downloaded original replaces an unknown one. Call this function once the storage no longer returns the previous
+  /// pictures, so that work that begins with the new version finds none of them.
   func settle(_ basis: Basis, of key: String, begunAt version: UInt64) -> UInt64? {
     let key = KeyText(key)
     return state.withLock { state in

@@ -178,8 +178,8 @@ final class PictureLoader: Sendable {
     }
   }
 
-  /// Revalidates in the background, for later requests. Shares work whose answer has come. Joins the download of
-  /// `answer`, which keeps it under way until then.
+  /// Revalidates in the background, for later requests. Also accepts an answer of joined work that arrived before this
+  /// call. The task `answer` keeps its download under way, so that the revalidation can join the download.
   private func renew(
     _ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?, _ priority: PictureRequest.Priority
   ) {

@@ -80,7 +80,7 @@ struct SmallPicture {
   /// Whether a pixel is not opaque.
   var hasAlpha: Bool { pixels.contains { $0[3] < 1 } }
 
-  /// The pixels before the average color of the picture: opaque, with the same alpha as before in the last component.
+  /// The pixels blended over the average color of the picture. The last component keeps the alpha of the pixel.
   var composed: [SIMD4<Double>] {
     var sum = SIMD4<Double>.zero
     for pixel in pixels { sum += SIMD4(pixel[0], pixel[1], pixel[2], 1) * pixel[3] }

@@ -300,7 +300,7 @@ final class HTTPSession: Session {
     }
   }
 
-  /// Notes that the present request is about a value.
+  /// Sets the kind under which the present request is counted.
   func note(_ kind: RequestKind) { exchange.kind = kind }
 }
 

@@ -27,7 +27,8 @@ struct HTTPSite: Sendable {
     var fields = ""
   }
 
-  /// Returns why a request is not served, before its path is looked at. `/health` needs no password.
+  /// Returns the refusal of a request without valid credentials, of a change on a read-only server, and of a change by
+  /// a page in a browser; nil for other requests. `/health` needs no password.
   func refusal(of head: RequestHead, _ path: RequestPath) -> Refusal? {
     if path != .health, let credentials, !HTTPSite.allows(credentials, head.value(of: "authorization")) {
       return Refusal(
@@ -39,7 +40,8 @@ struct HTTPSite: Sendable {
       return Refusal(
         status: .methodNotAllowed, text: "this server is read-only", fields: "Allow: \(HTTPSite.readingMethods)\r\n")
     }
-    // Browsers send this field with each change that a page asks for, also one whose name was bound to this address.
+    // Browsers send this field with each change that a page requests, also if the host name of the page resolves to
+    // this address.
     if head.value(of: "origin") != nil {
       return Refusal(status: .forbidden, text: "pages in a browser may not change values")
     }

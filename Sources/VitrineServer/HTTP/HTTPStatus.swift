@@ -68,8 +68,8 @@ enum HTTPStatus: Int, CaseIterable {
       }
   }
 
-  /// Whether the client asked for something that is not served. A value that is missing or differs is no error, and the
-  /// reasons of the server have counters of their own.
+  /// Whether an answer counts as a request error: each status from 400 on, except 404, 412 and 416, which are about a
+  /// value, and 502, 503 and 504.
   var isError: Bool {
     switch self {
     case .notFound, .preconditionFailed, .rangeNotSatisfiable, .badGateway, .serviceUnavailable, .gatewayTimeout: false

@@ -138,7 +138,8 @@ final class Connection {
     return false
   }
 
-  /// Stops reading until ``wakeUp()``. A client that sends nothing more counts as gone, also if it would still read.
+  /// Stops reading until ``wakeUp()``. A client that has shut down its sending side counts as gone, even if it would
+  /// still read.
   private func suspend(_ received: UnsafeRawBufferPointer, from taken: Int) -> Bool {
     keep(received, from: taken)
     readEvent?.remove()

@@ -12,7 +12,8 @@ protocol Session: AnyObject {
   /// Whether a request has arrived in part.
   var isWithinRequest: Bool { get }
 
-  /// The number of requests that were processed, or whose value is arriving.
+  /// A count that rises with each request, and may rise again when the value of a request is complete. A rise restarts
+  /// the time limit of a stalled client.
   var requestCount: Int { get }
 
   /// Whether the latest ``consume(_:)`` ended early, because other connections should get their turn.

@@ -35,8 +35,8 @@ final class ItemStore: Sendable {
     bodies = MemoryBudget(store.byteBudget / 10)
     self.largestValue = largestValue
     stripes = (0..<ItemStore.stripeCount).map { _ in Stripe() }
-    // Begins at the time in microseconds. Changes are fewer than microseconds, so no number is used again after a
-    // restart.
+    // Begins at the present time in microseconds. The server makes less than one change in a microsecond, so no number
+    // is used again after a restart.
     lastUnique = Atomic(UInt64(max(1, Time.milliseconds())) * 1000)
   }
 

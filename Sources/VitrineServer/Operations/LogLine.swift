@@ -1,7 +1,8 @@
 /// One line of a ``ServerLog`` in the form logfmt: `name=value` pairs with blanks between them.
 ///
-/// A value with a blank, a quote, a backslash, an equals sign or a control character stands in quotes, with `\"`, `\\`
-/// and `\xNN` for bytes that would end it or the line. So no client can forge a line.
+/// A value stands in quotes if it is empty, or has a blank, a quote, a backslash, an equals sign, a control character
+/// or a byte above 0x7E. In quotes, `\"` and `\\` stand for a quote and a backslash, and `\xNN` for a control character
+/// or a byte above 0x7E. So no client can forge a line.
 struct LogLine {
   private(set) var text: [UInt8]
 

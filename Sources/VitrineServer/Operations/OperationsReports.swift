@@ -5,7 +5,7 @@ protocol OperationsReports: AnyObject, Sendable {
   /// All numbers in the text format of Prometheus.
   func metrics() -> String
 
-  /// The error that a change would meet now; nil if the store accepts changes.
+  /// The error that prevents changes of the store. Nil if there is none, and for a store that is open for reading only.
   func failure() -> StoreError?
 
   /// One page for people.

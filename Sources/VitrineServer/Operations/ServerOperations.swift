@@ -17,7 +17,7 @@ final class ServerOperations: OperationsReports {
   }
 
   func failure() -> StoreError? {
-    // A change of nothing throws the error that forbids changes. A store that is only read is as it should be.
+    // An empty removal throws the error that prevents changes. An opening for reading only is not a failure.
     do throws(StoreError) { try items.store.removeMany([]) } catch { return error == .readOnly ? nil : error }
     return nil
   }
@@ -59,7 +59,7 @@ final class ServerOperations: OperationsReports {
     text.add(.counter, "vitrine_received_bytes_total", "Bytes received from clients.", sum(.bytesRead))
     text.add(.counter, "vitrine_sent_bytes_total", "Bytes sent to clients.", sum(.bytesSent))
     text.add(
-      .gauge, "vitrine_value_memory_bytes", "Memory of values that arrive or are sent decompressed.",
+      .gauge, "vitrine_value_memory_bytes", "Memory of values that are collected or sent from copies.",
       items.memory.usedByteCount)
     text.add(
       .gauge, "vitrine_value_memory_limit_bytes", "The limit of vitrine_value_memory_bytes.", items.memory.byteCount)
@@ -95,7 +95,7 @@ final class ServerOperations: OperationsReports {
   }
 
   private func addStore(_ text: inout MetricsText, _ statistics: StoreStatistics) {
-    text.add(.gauge, "vitrine_store_writable", "1 if the store accepts changes.", failure() == nil ? 1 : 0)
+    text.add(.gauge, "vitrine_store_writable", "0 if an error prevents changes, else 1.", failure() == nil ? 1 : 0)
     text.add(.gauge, "vitrine_store_budget_bytes", "The largest size of the folder.", statistics.byteBudget)
     text.add(
       .gauge, "vitrine_store_budget_entries", "The largest number of entries; 0 for no limit.",

@@ -51,7 +51,8 @@ public struct ServerOptions: Sendable {
   /// Milliseconds in which a client must read its answers, or send the rest of a request. Each 4 KiB transferred adds a
   /// second.
   public var stalledMilliseconds = 30_000
-  /// The memory in bytes for arriving values and for decompressed values that are being sent, together.
+  /// The memory in bytes for values that are collected while they arrive and for values that are sent from copies,
+  /// together. Values above 1 MiB are usually not collected, but written to the store while they arrive.
   public var memoryByteCount = 256 << 20
   /// Milliseconds without a request after which a connection is closed; 0 for no limit. An HTTP connection is closed
   /// after 60 seconds at the latest. While its client has mapped values, an HTTP connection has no limit.

@@ -180,7 +180,7 @@ enum ImportCommand: Command {
     if tally.refusedCount > 0 {
       try output.write(
         "not kept: \(Quantity.count(tally.refusedCount, "file", "files")), "
-          + "\(Quantity.bytes(tally.refusedByteCount)), larger than a budget of \(Quantity.bytes(tally.byteBudget)) "
+          + "\(Quantity.bytes(tally.refusedByteCount)), larger than the budget, or the budget of a style, "
           + "can hold (--budget)\n")
     }
     if tally.failureCount > 0 {

@@ -5,15 +5,15 @@ enum PinCommand: Command {
   private static let off = Option("off", "end the pin")
 
   static let specification = CommandSpecification(
-    name: "pin", summary: "let eviction leave an entry, or end that",
+    name: "pin", summary: "protect entries from eviction, or end the protection",
     positionals: [.required("STORE"), .several("URL")], options: [.style, off, .wait, .reads, .json],
     notes: [
       "A pinned entry is not evicted, whatever its uses. Later puts of its key keep the pin. rm and expiry remove "
         + "pinned entries as others.",
       "Pinned entries take at most a quarter of the byte budget, by their values and heads, and a quarter of the "
         + "entry budget. cachectl stat shows their number and bytes, and ls marks them.",
-      "If a URL has no entry, it is named on stderr, and the exit status is 1. With --json: pinned (number of URLs), "
-        + "missing (array of URLs).",
+      "If a URL has no entry, it is named on stderr, and the exit status is 1. With --json: pinned, or unpinned with "
+        + "--off (number of URLs), and missing (array of URLs).",
     ],
     examples: [
       .init("cachectl pin photos.cache https://example.org/a.jpg", "keep a favorite"),

@@ -63,7 +63,7 @@ enum RemoveCommand: Command {
     }
   }
 
-  // The engine takes text here; for a prefix that is not UTF-8, every key is compared.
+  // For a prefix or a URL that is not UTF-8, every key is compared.
 
   private static func remove(prefix: [UInt8], from store: CacheStore) throws -> Int {
     if let text = String(validating: prefix, as: UTF8.self) { return try store.removeAll(prefix: text) }

@@ -56,7 +56,8 @@ package enum FetchCommand: Command {
       "If the budget holds less than the pictures, the store evicts some of them again or refuses them. Then a line "
         + "says how many were not kept in any form, and the exit status is 4, or 1 if pictures failed too.",
       "With --json, an array of objects: url, style, key (if not the URL), source, width, height, requests, "
-        + "bytes_received, decodes, milliseconds, kept. A failed picture has error, and null for unknown values. "
+        + "bytes_received, decodes, milliseconds, kept. A failed picture has error in place of width, height and kept, "
+        + "and null for source, requests, bytes_received and decodes. "
         + "kept is false if the picture was to be stored and is not in the store.",
     ],
     examples: [

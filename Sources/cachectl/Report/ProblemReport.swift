@@ -12,7 +12,7 @@ enum ProblemReport {
       })
   }
 
-  /// Two lines each: place and reason, then the keys.
+  /// Returns a line with the place and the reason of each problem, and a second line with its key if the key is known.
   static func text(_ problems: [VerificationReport.Problem]) -> String {
     problems.map { problem in
       let place = "  \(problem.file) at \(problem.offset): \(problem.reason)\n"

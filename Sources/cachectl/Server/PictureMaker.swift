@@ -16,7 +16,7 @@
     private let calls = DispatchGroup()
     private let reasons = Mutex<[String: PictureAnswer.Refusal]>([:])
 
-    /// What clients may ask for.
+    /// The rules for pictures that clients request.
     struct Rules {
       /// Servers as `host:port`.
       var servers: Set<String>
@@ -63,7 +63,7 @@
     func picture(_ query: PictureQuery) async -> PictureAnswer {
       calls.enter()
       defer { calls.leave() }
-      // The server has stopped, and the store may be closed.
+      // The client has left, or the server has stopped. After a stop, the store may be closed.
       if Task.isCancelled { return .refused(.failed, "the request was canceled") }
       guard let style = try? ImageStyle(name: query.style), let size = style.pixelSize,
         max(size.width, size.height) <= PictureMaker.mostSide

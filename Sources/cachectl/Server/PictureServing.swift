@@ -17,7 +17,7 @@
         "image-style", value: "STYLE", isRepeatable: true,
         "a style in which pictures are made; any: every style of at most \(PictureMaker.mostSide) pixels a side")
       private static let format = Option(
-        "image-format", value: "jpeg|webp", "the format of pictures; beside jpeg, PNG is for transparent ones (jpeg)")
+        "image-format", value: "jpeg|webp", "the format of pictures; with jpeg, transparent pictures are PNG (jpeg)")
       private static let mayBePrivate = Option(
         "image-private", "also connect to private addresses and to this machine for pictures")
       private static let limit = Option(

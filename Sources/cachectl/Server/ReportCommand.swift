@@ -11,10 +11,10 @@
       name: "report", summary: "write a page about a store for a browser",
       positionals: [.required("STORE")], options: [output, .reads],
       notes: [
-        "The page of a store at rest, in the form of /status of 'cachectl serve': budget, hit ratio, styles, misses by "
-          + "budget, time from last use to eviction, and segments as bars. It is one file without scripts. Works while "
-          + "another process writes. FILE is replaced in one step. For programs, 'cachectl stat --json' has the same "
-          + "numbers."
+        "The page shows the state of a store at one moment, in the form of /status of 'cachectl serve': budget, hit "
+          + "ratio, styles, misses by budget, time from last use to eviction, and segments as bars. It is one file "
+          + "without scripts. Works while another process writes. FILE is replaced in one step. For programs, "
+          + "'cachectl stat --json' has the same numbers."
       ],
       examples: [
         .init("cachectl report photos.cache", "writes report.html"),

@@ -40,8 +40,8 @@
       ] + PictureServing.options + [.budget, .entries, .keepFree, .styleBudget, .policy, .wait, .reads],
       notes: [
         "Clients, proxies and libraries for memcached work unchanged. A key is a URL in the style 'original'; text "
-          + "behind the last '#' names another style. Values are sent from the mapped segments without a copy. After a "
-          + "restart, also one by SIGKILL, the values are there, except for those that eviction took.",
+          + "behind the last '#' names another style. Values are sent from the mapped segments without a copy. Values "
+          + "survive a restart of the server, also after SIGKILL, until they expire or are evicted.",
         "A missing store is made. Budgets and policy are kept in it, as with put. The server has the store for writing "
           + "as long as it runs; stat, ls and other commands that read work beside it.",
         "With --http, a value is at /v1/STYLE/URL, both percent-encoded, for GET, HEAD, PUT and DELETE. /status is a "

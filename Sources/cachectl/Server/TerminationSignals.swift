@@ -1,7 +1,7 @@
 import Glibc
 
-/// SIGTERM and SIGINT, and SIGHUP if asked for, taken by one thread at a point of its own. They are blocked on all
-/// threads that are started later.
+/// SIGTERM, SIGINT and, if requested, SIGHUP. One thread blocks these signals, and waits for them. Threads that are
+/// started later inherit the mask.
 struct TerminationSignals {
   private let set: sigset_t
 
@@ -32,7 +32,7 @@ struct TerminationSignals {
 
 /// The number of files that this process may open.
 enum DescriptorLimit {
-  /// Raises the limit as far as the system allows.
+  /// Raises the limit to the most that the system allows, up to 1,048,576.
   static func raise() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < limit.rlim_max else {

@@ -28,12 +28,13 @@ import Testing
     #expect(isVain(boundByteCount: 101, [payload(1400)]))
   }
 
-  @Test func unusedPinnedRecordsAreNotFreed() {
+  @Test func pinnedRecordsAreNotFreed() {
     func pinned(uses: Int) -> CleaningPlan.Item {
       CleaningPlan.Item(uses: uses, byteCount: 700, hasKey: true, isPinned: true)
     }
     #expect(isVain([payload(801), pinned(uses: 0)]))
-    #expect(!isVain([payload(801), pinned(uses: 1)]))
+    #expect(isVain([payload(801), pinned(uses: 1)]))
+    #expect(!isVain([payload(800), pinned(uses: 1)]))
   }
 
   @Test func aKeptSegmentIsLookedAtAgainAfterASixteenthHasDied() {

@@ -165,7 +165,8 @@ extension SegmentPolicyModel {
       let hasHead = live.keys.contains(record.number)
       let hasPayload = live.payloads.contains(record.number)
       if !hasHead, !hasPayload { return nil }
-      let entry = entries[record.key]
+      // The payload of a pinned entry with its head elsewhere counts like one that other keys use.
+      let entry = entries[record.key].flatMap { hasHead || !$0.isPinned ? $0 : nil }
       return Item(
         record: record, hasKey: entry != nil, hasHead: hasHead, hasPayload: hasPayload,
         entry: entry.map { ($0.record, $0.payload) }, uses: entry?.uses ?? 0, isPinned: entry?.isPinned ?? false)
@@ -192,12 +193,12 @@ extension SegmentPolicyModel {
         queueInMain(id)
         return true
       }
-      for (index, item) in items.enumerated() where item.isStranger && !isCopied(item, of: segment, isSparse: false) {
+      let looksAtAll = isFull(of: items.filter { !$0.hasKey || !$0.hasHead || $0.isPinned }, segment)
+      for (index, item) in items.enumerated()
+      where item.isStranger && (looksAtAll || !isCopied(item, of: segment, isSparse: false)) {
         items[index].hasKey = false
       }
-      let unspent = items.filter { !$0.hasKey || $0.isPinned && $0.uses == 0 }
-      let unspentByteCount = unspent.reduce(load(segment, live).bound) { $0 + $1.byteCount }
-      if Double(unspentByteCount) > numbers.mostKept * Double(segment.written) {
+      if isFull(of: items.filter { !$0.hasKey || $0.isPinned }, segment) {
         kept.append((id, load(segment, live).live))
         return false
       }
@@ -230,6 +231,12 @@ extension SegmentPolicyModel {
     counts.copied += copied
     counts.dropped += dropped.count
     return dropped.count + copied + rescued > 0
+  }
+
+  /// Whether these items, with the heads before payloads of other keys, fill nearly the whole segment.
+  private func isFull(of items: [Item], _ segment: PolicySegment) -> Bool {
+    let byteCount = items.reduce(load(segment, live).bound) { $0 + $1.byteCount }
+    return Double(byteCount) > numbers.mostKept * Double(segment.written)
   }
 
   private func isQueuedAgain(_ segment: PolicySegment, _ items: [Item]) -> Bool {

@@ -27,7 +27,7 @@ final class TraceFile: TraceBytes {
     return count
   }
 
-  /// Returns the first bytes of the file without reading them.
+  /// Returns the first bytes of the file. Does not move the position of the next read.
   func magic(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = max(0, pread(descriptor.raw, buffer.baseAddress, count, 0))

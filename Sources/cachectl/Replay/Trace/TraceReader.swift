@@ -10,8 +10,8 @@ struct Trace {
 
   func reader() throws -> TraceReader { try TraceReader(self) }
 
-  /// Calls `body` for each request in order, with the share of the file that is read. Throws if there is no request,
-  /// and if an interruption is wanted.
+  /// Calls `body` for each request in order, with the reader of the trace. Throws if there is no request, and if an
+  /// interruption is wanted.
   func readAll(_ body: (TraceRequest, TraceReader) throws -> Void) throws {
     let reader = try reader()
     while let request = try reader.next() {
