@@ -1,8 +1,8 @@
 import Foundation
 
-/// Blocks the thread until the condition holds, for at most a minute. The caller's later checks show whether it did.
+/// Blocks the thread until the condition holds, for at most an hour. The caller's later checks show whether it did.
 func wait(until condition: () -> Bool) {
-  for _ in 0..<120_000 {
+  for _ in 0..<7_200_000 {
     if condition() { return }
     usleep(500)
   }

@@ -11,7 +11,7 @@ package struct SegmentScanner {
   /// A place that a scan cannot read as a record.
   package enum Damage: String, CaseIterable {
     case head = "the record's head fails its check"
-    case page = "the disk does not give it"
+    case page = "the disk does not deliver the page"
   }
 
   package let file: any File

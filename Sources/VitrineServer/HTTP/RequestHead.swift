@@ -64,7 +64,7 @@ struct RequestHead {
     if version.isEqual("HTTP/1.1") { return (method, name, Array(words[1]), true) }
     if version.isEqual("HTTP/1.0") { return (method, name, Array(words[1]), false) }
     guard version.starts(with: "HTTP/".utf8) else { throw malformed }
-    throw Refusal(status: .unsupportedVersion, text: "only HTTP/1.0 and HTTP/1.1 are spoken here")
+    throw Refusal(status: .unsupportedVersion, text: "only HTTP/1.0 and HTTP/1.1 are supported")
   }
 
   private static func field(_ line: UnsafeRawBufferPointer) throws(Refusal) -> (name: String, value: String) {

@@ -14,14 +14,16 @@ enum StatCommand: Command {
       "The misses by budget are an estimate for lru, from a sample of the keys that the writer was asked for. Each "
         + "opening for writing begins anew, and has an estimate after 10,000 requests; until then, that of an earlier "
         + "opening is shown. The measured misses are those of the same requests, under the policy of the store.",
-      "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned, "
-        + "bytes_logical, budget_bytes, budget_entries (0: no limit), policy, hits, misses, miss_curve (null, or "
-        + "budget_bytes, requests, miss_ratio as measured, and points: budget_bytes, value_bytes, miss_ratio as "
-        + "estimated), write_amplification, damaged, lost, last_checkpoint_ms, last_open (this "
-        + "one, for reading), last_open_for_writing, evicted "
-        + "(entries, bytes, and ages: how long before they had last been used), compaction (steps, records_moved, "
-        + "bytes_moved, segments_freed), encodings, styles, streams, recency, sizes, segments. In classes, below or "
-        + "below_seconds is the first value above the class, null for the last; recency has a class unknown, too.",
+      "With --json: format_version, entries, blobs, bytes_on_disk, bytes_live, bytes_dead, bytes_pinned (of segments "
+        + "that readers hold), bytes_logical, budget_bytes, budget_entries (0: no limit), minimum_free_bytes, "
+        + "disk_free_bytes (null if not known), policy, hits, misses, last_minute and last_hour (null, or hits and "
+        + "misses), miss_curve (null, or budget_bytes, requests, miss_ratio as measured, and points: budget_bytes, "
+        + "value_bytes, miss_ratio as estimated), write_amplification, damaged, lost, last_checkpoint_ms, last_open "
+        + "(this one, for reading), last_open_for_writing, evicted (entries, bytes, and ages: entries by the time from "
+        + "their last use to their eviction), compaction (steps, records_moved, bytes_moved, segments_freed), pins "
+        + "(null if not known), style_budgets, encodings, styles, streams, queues, recency, sizes, segments. In "
+        + "classes, below or below_seconds is the first value above the class, null for the last; recency has a class "
+        + "unknown, too.",
     ],
     examples: [.init("cachectl stat photos.cache", "how full is it?")])
 
