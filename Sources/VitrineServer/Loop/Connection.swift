@@ -121,7 +121,7 @@ final class Connection {
       if session.isSuspended { return suspend(received, from: taken) }
       if taken < received.count, session.hasYielded || wasFull && rounds == Connection.mostRounds {
         loop.counters.add(.yields)
-        return pause(received, from: taken)
+        return letOthersWork(received, from: taken)
       }
       if !wasFull { break }
     }
@@ -134,6 +134,17 @@ final class Connection {
     keep(received, from: taken)
     readEvent?.remove()
     writeEvent?.add()
+    setDeadline()
+    return false
+  }
+
+  /// Stops reading until the loop has looked at the other connections. The socket need not accept bytes then: Linux
+  /// counts a Unix socket as writable only while the peer has left at most a quarter of the buffer unread, and a client
+  /// may read the answers after it has sent all requests.
+  private func letOthersWork(_ received: UnsafeRawBufferPointer, from taken: Int) -> Bool {
+    keep(received, from: taken)
+    readEvent?.remove()
+    writeEvent?.add(milliseconds: 0)
     setDeadline()
     return false
   }
@@ -166,15 +177,17 @@ final class Connection {
     waiting.append(contentsOf: received[taken...])
   }
 
-  /// Continues when the socket accepts bytes again.
+  /// Continues when the socket accepts bytes again, or when other connections had their turn.
   private func resume() {
+    writeEvent?.remove()
     switch send() {
     case .failed: return end()
-    case .blocked: return setDeadline()
+    case .blocked:
+      writeEvent?.add()
+      return setDeadline()
     case .done: break
     }
     if session.isEnding { return end() }
-    writeEvent?.remove()
     let rest = waiting
     waiting = []
     guard rest.withUnsafeBytes({ process($0) }) else { return }

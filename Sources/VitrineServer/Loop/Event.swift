@@ -51,11 +51,12 @@ final class Event {
     isAdded = event_add(handle, nil) == 0
   }
 
+  /// Also calls the closure after this time. A persistent event calls it again each time that it has passed.
   func add(milliseconds: Int) {
     guard let handle else { return }
     var time = timeval(
       tv_sec: numericCast(milliseconds / 1000), tv_usec: numericCast(milliseconds % 1000 * 1000))
-    event_add(handle, &time)
+    isAdded = event_add(handle, &time) == 0
   }
 
   func remove() {
