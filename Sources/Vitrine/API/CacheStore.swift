@@ -100,7 +100,7 @@ public final class CacheStore: Sendable {
   ///
   /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. A file that cannot be opened now is a miss too. Throws
   /// only the errors of `body`, in which the span is valid. `body` may make any call on this store. Takes a few hundred
-  /// nanoseconds and short locks in memory. The first read of an entry also checks the whole value (``Verification``).
+  /// nanoseconds and short locks in memory. The first read since opening checks the whole value (``Verification``).
   ///
   /// With a `source`, an entry made from another source is a miss, and is dropped if its put named its source (see
   /// ``SourceOption``). Without one, any entry of the key is returned.

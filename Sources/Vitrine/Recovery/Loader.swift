@@ -240,8 +240,8 @@ package struct Loader {
   }
 
   /// Opens the segments of a log beside a writer. A segment without a file was retired by a later frame, after its
-  /// records were moved or removed. So the log is read on, at most ``mostCatchingUp``
-  /// times, until every segment has its file. If a segment still has no file then, its entries are dropped.
+  /// records were moved or removed. So the log is read on, at most ``mostCatchingUp`` times, until every segment has
+  /// its file. If a segment still has no file then, its entries are dropped.
   private func catchUp(_ loaded: inout LoadedStore) throws(StoreError) {
     let index = loaded.index
     for _ in 0..<Loader.mostCatchingUp {

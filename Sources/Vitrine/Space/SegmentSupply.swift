@@ -310,11 +310,11 @@ final class SegmentSupply: StorePart {
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 
-  /// Makes a spare for copies if none is large enough and a segment fits without an eviction. Of the segments whose
-  /// dead share is at least `leastDead`, the spare has room for the live records of the one with the fewest live bytes.
-  /// That segment may be larger than an ordinary one, because segments grow in a burst of puts. Without `isLong`, the
-  /// spare is at most as large as an ordinary segment of a full store. A segment of an earlier, larger budget may need
-  /// more.
+  /// Makes a spare for copies if none is large enough and a segment fits without an eviction. The spare has room for the
+  /// live records of one segment. This is the segment with the fewest live bytes among those with a dead share of at
+  /// least `leastDead`. It may be larger than an ordinary segment, because segments grow in a burst of puts. Without
+  /// `isLong`, the spare is at most as large as an ordinary segment of a full store. A segment of an earlier, larger
+  /// budget may need more.
   func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
     let (isThere, byteCount) = commitLock.withLock { held in
       let live = held.state.compactable.filter {
