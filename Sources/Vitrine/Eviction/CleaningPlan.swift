@@ -10,8 +10,8 @@ struct CleaningPlan {
     /// Whether the segment is emptied for its dead bytes, before its turn in the queue.
     let isSparse: Bool
     let isSingle: Bool
-    /// Bytes of heads before copied payloads of other keys. They are neither live nor dead.
-    var boundByteCount = 0
+    /// The share of bytes, live or bound, from which the segment is not sparse.
+    var mostLive = CleaningPlan.sparseShare
   }
 
   /// A live record of the victim.
@@ -24,6 +24,10 @@ struct CleaningPlan {
     let hasKey: Bool
     /// Whether the entry is pinned. A pinned record is never dropped.
     var isPinned = false
+    /// Bytes of the record's dead head, which a copy of the payload takes along.
+    var boundByteCount = 0
+
+    var copiedByteCount: Int { byteCount + boundByteCount }
   }
 
   /// Whether the segment is not emptied but goes to the end of main.
@@ -63,11 +67,13 @@ struct CleaningPlan {
     isVain = CleaningPlan.isVain(victim, items)
   }
 
-  /// Whether payloads of other keys, pinned records and bound heads fill nearly the whole segment. Any other record is
-  /// dropped, or spends uses when it is copied, so it is copied a few times at most.
+  /// Whether copies of the segment would free too little. A sparse segment must be sparse with its bound heads. In any
+  /// other segment, payloads of other keys and pinned records, with bound heads, must not fill nearly all of it. The
+  /// other records are dropped, or spend uses when they are copied, so they are copied a few times at most.
   static func isVain(_ victim: Victim, _ items: [Item]) -> Bool {
-    let kept = items.filter { !$0.hasKey || $0.isPinned }.reduce(victim.boundByteCount) { $0 + $1.byteCount }
-    return !victim.isSparse && Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
+    let kept = items.filter { victim.isSparse || !$0.hasKey || $0.isPinned }.reduce(0) { $0 + $1.copiedByteCount }
+    if victim.isSparse { return Double(kept) >= victim.mostLive * Double(victim.byteCount) }
+    return Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
   }
 
   private static func staysWhole(

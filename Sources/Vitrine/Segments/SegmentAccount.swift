@@ -86,8 +86,9 @@ package struct SegmentLive {
   package private(set) var units = 0
   /// Live key records plus live payloads.
   package private(set) var count = 0
-  /// Units of dead heads that compaction copied here with a payload that other keys use. Compaction cannot free such a
-  /// head while its payload is live. The number starts at 0 in each opening.
+  /// Units of dead heads before payloads that other keys use. A copy of such a payload takes the head along, so no copy
+  /// frees the head. Copies to the segment and walks through it find these heads; the number starts at 0 in each
+  /// opening.
   package private(set) var boundUnits = 0
   /// The last frame that removed or moved one of its records (rule 5).
   package private(set) var lastKill: UInt64 = 0
@@ -119,6 +120,9 @@ package struct SegmentLive {
   }
 
   mutating func bind(units: Int) { boundUnits += units }
+
+  /// Notes the bound heads that a walk through the segment has found.
+  mutating func set(boundUnits: Int) { self.boundUnits = boundUnits }
 
   /// Takes over the live records that another table has for the segment.
   mutating func take(_ other: SegmentLive) { (units, count, lastKill) = (other.units, other.count, other.lastKill) }

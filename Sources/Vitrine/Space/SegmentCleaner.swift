@@ -27,7 +27,7 @@ final class SegmentCleaner: StorePart {
     var removedCount = 0
     /// Whether a segment has changed. Otherwise another step would find the same.
     var hasProgressed = false
-    /// Whether the segment stays because its copies would free too little.
+    /// Whether the segment stays because its copies would free too little, and nothing else was done.
     var isVain = false
   }
 
@@ -39,13 +39,15 @@ final class SegmentCleaner: StorePart {
     var slot: KeySlot?
     let hash: KeyHash?
     let byteCount: Int
+    /// Bytes of the head if only the payload is live.
+    let boundByteCount: Int
 
-    var plain: CleaningPlan.Item {
-      CleaningPlan.Item(uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil, isPinned: isPinned)
-    }
+    var plain: CleaningPlan.Item { plain(hasKey: slot != nil) }
     /// The item, with an entry only if its head is in this record.
-    var plainByOwnHead: CleaningPlan.Item {
-      CleaningPlan.Item(uses: plain.uses, byteCount: byteCount, hasKey: record.key != nil, isPinned: isPinned)
+    var plainByOwnHead: CleaningPlan.Item { plain(hasKey: record.key != nil) }
+    private func plain(hasKey: Bool) -> CleaningPlan.Item {
+      CleaningPlan.Item(
+        uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: hasKey, isPinned: isPinned, boundByteCount: boundByteCount)
     }
     var isPinned: Bool { slot?.flags.contains(.pinned) ?? false }
     /// Whether the entry has its head in another record, which need not use this payload.
@@ -82,15 +84,20 @@ final class SegmentCleaner: StorePart {
       return step
     }
     var tried: [UInt64] = []
+    var dense: [UInt64] = []
     var looks = 0
     while tried.count < SegmentCleaner.mostTries, looks < SegmentCleaner.mostLooks {
       looks += 1
-      guard let (segment, victim) = try nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried, upkeep) else {
-        return step
-      }
+      guard
+        let (segment, victim) = try nextVictim(
+          by: rules, reclaimsDead: reclaimsDead, except: tried, dense: dense, upkeep)
+      else { return step }
       step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
       if step.hasProgressed { return step }
-      if step.isVain { continue }
+      if step.isVain {
+        if victim.isSparse { dense.append(segment.id) }
+        continue
+      }
       // The segment's payloads are needed and find no room elsewhere, or its file cannot be opened now.
       commitLock.withLock { held in held.state.postpone(segment) }
       tried.append(segment.id)
@@ -110,6 +117,11 @@ final class SegmentCleaner: StorePart {
     var items = items(of: segment)
     if items.isEmpty {
       step.hasProgressed = commitLock.withLock { held in held.state[segment].isDead }
+      return step
+    }
+    noteBoundHeads(of: items, segment)
+    if victim.isSparse, CleaningPlan.isVain(victim, items.map(\.plain)) {
+      step.isVain = true
       return step
     }
     let mayStay = queuedCount < SegmentCleaner.mostQueuedAgain
@@ -133,32 +145,29 @@ final class SegmentCleaner: StorePart {
       for index in strangers { items[index].slot = nil }
       plan = self.plan(victim, items, by: rules, mayStay: mayStay, upkeep)
     }
-    if plan.isVain {
-      step.isVain = true
-      let liveByteCount = commitLock.withLock { held in held.state[segment].live.units } * Unit.byteCount
-      upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount)
-      return step
-    }
+    if plan.isVain { return try keep(segment, victim, items, plan, by: rules, most: &most, upkeep) }
     var drops = plan.drops.map { items[$0] }
     var copies: [Item] = []
     for index in plan.copies {
       // A sparse victim frees more than its copies take.
-      if victim.isSparse || items[index].isPinned || upkeep.state.copyBudget.take(items[index].byteCount) {
+      if victim.isSparse || items[index].isPinned || upkeep.state.copyBudget.take(items[index].plain.copiedByteCount) {
         copies.append(items[index])
       } else {
         drops.append(items[index])
       }
     }
     let moved = try copy(copies, of: victim, segment, by: rules, upkeep)
+    // If records that must be kept find no room, drops would not free the segment.
+    if !victim.isSparse, copies.contains(where: { ($0.slot == nil || $0.isPinned) && isLeft($0) }) {
+      step.hasProgressed = moved.hasChanged
+      return step
+    }
     if !moved.lacksFile, !victim.isSparse {
       // Copies that found no room are dropped.
       drops += copies.filter { !$0.isPinned && isLeft($0) }
     }
     for index in drops.indices where isStranger(drops[index]) { drops[index].slot = nil }
-    if most < .max { drops = drops.filter { $0.victim == nil } + fitting(drops.filter { $0.victim != nil }, &most) }
-    let dropped = drops.compactMap(\.victim)
-    if !victim.isMain { remember(dropped) }
-    step.removedCount = try evictor.evict(dropped, upkeep)
+    step.removedCount = try evict(drops, of: victim, most: &most, upkeep)
     let rescued = try rescueShared(drops, segment, upkeep)
     try retirement.retireDeadSegments(upkeep)
     step.hasProgressed = step.removedCount > 0 || moved.hasChanged || rescued.hasChanged
@@ -168,16 +177,41 @@ final class SegmentCleaner: StorePart {
   /// Chooses the segment to empty: the one with the most dead bytes if it is sparse, else the next in the order of its
   /// queue. `tried` segments are left out. If all records are in open segments, those are sealed.
   private func nextVictim(
-    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64], _ upkeep: borrowing UpkeepLock.Held
+    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64], dense: [UInt64],
+    _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (Segment, CleaningPlan.Victim)? {
     func next() -> (Segment, CleaningPlan.Victim)? {
       commitLock.withLock { held in
-        held.state.nextVictim(by: rules, reclaimsDead: reclaimsDead, except: tried, upkeep.state.keptSegments)
+        held.state.nextVictim(
+          by: rules, reclaimsDead: reclaimsDead, except: tried, dense: dense, upkeep.state.keptSegments)
       }
     }
     if let found = next() { return found }
     try retirement.sealOpenSegments(upkeep) { $0.fill.tail > SegmentHeader.byteCount }
     return next()
+  }
+
+  /// Corrects the account of the segment: a copy of a payload takes its dead head along, so the head counts neither as
+  /// live nor as dead.
+  private func noteBoundHeads(of items: [Item], _ segment: Segment) {
+    let byteCount = items.reduce(0) { $0 + $1.boundByteCount }
+    commitLock.withLock { held in held.state[segment].live.set(boundUnits: byteCount / Unit.byteCount) }
+  }
+
+  /// Leaves a segment as it is, because copies of it would free too little. The turns of its records count nevertheless:
+  /// the entries that the plan drops are evicted, and the others spend uses.
+  private func keep(
+    _ segment: Segment, _ victim: CleaningPlan.Victim, _ items: [Item], _ plan: CleaningPlan, by rules: CleaningRules,
+    most: inout Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Step {
+    var step = Step()
+    for index in plan.copies { spendUses(items[index], victim, by: rules) }
+    step.removedCount = try evict(plan.drops.map { items[$0] }, of: victim, most: &most, upkeep)
+    step.hasProgressed = step.removedCount > 0
+    step.isVain = !step.hasProgressed
+    let liveByteCount = commitLock.withLock { held in held.state[segment].live.units } * Unit.byteCount
+    upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount)
+    return step
   }
 
   private func noteUses(
@@ -208,7 +242,7 @@ final class SegmentCleaner: StorePart {
 
   /// Whether a record that was to be copied is still in its place.
   private func isLeft(_ item: Item) -> Bool {
-    if item.hasOtherHead, let content = item.record.content {
+    if item.record.key == nil, let content = item.record.content {
       return catalog.contents.has(content, item.record.location)
     }
     return item.victim.map(isThere) ?? false
@@ -237,6 +271,16 @@ final class SegmentCleaner: StorePart {
     guard let hash = item.hash, let slot = item.slot else { return }
     let left = CleaningPlan.remainingUses(slot.uses, isMain: victim.isMain, by: rules)
     catalog.keys.set(uses: left, hash, slot.location)
+  }
+
+  /// Evicts the entries of items, for at most `most` bytes. Returns the number of entries removed.
+  private func evict(
+    _ items: [Item], of victim: CleaningPlan.Victim, most: inout Int, _ upkeep: borrowing UpkeepLock.Held
+  ) throws(StoreError) -> Int {
+    let entries = items.filter { $0.victim != nil }
+    let dropped = (most < .max ? fitting(entries, &most) : entries).compactMap(\.victim)
+    if !victim.isMain { remember(dropped) }
+    return try evictor.evict(dropped, upkeep)
   }
 
   /// Returns the first item, and each later item that fits into the rest of `most`. Subtracts their bytes from `most`.
@@ -326,8 +370,11 @@ final class SegmentCleaner: StorePart {
 
   /// Returns the item of a record. Without a header, its size is unknown and counts as 0.
   private func item(_ record: LiveRecord, _ hash: KeyHash?, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
-    let head = record.key == nil || slot == nil ? 0 : header?.headUnits ?? 0
-    let units = head + (record.content == nil ? 0 : header?.payloadUnits ?? 0)
-    return Item(record: record, slot: slot, hash: hash, byteCount: units * Unit.byteCount)
+    let head = (header?.headUnits ?? 0) * Unit.byteCount
+    let payload = (record.content == nil ? 0 : header?.payloadUnits ?? 0) * Unit.byteCount
+    let hasHead = record.key != nil && slot != nil
+    return Item(
+      record: record, slot: slot, hash: hash, byteCount: hasHead ? head + payload : payload,
+      boundByteCount: hasHead ? 0 : head)
   }
 }

@@ -192,7 +192,7 @@ final class SegmentSupply: StorePart {
       try checkpointRoom.grow(to: needed, upkeep)
     }
     if evicts {
-      try reclaimer.makeRoom(for: byteCount, upkeep)
+      try makeRoom(for: byteCount, upkeep)
     } else if commitLock.withLock({ held in !held.state.ledger.admits(byteCount) }) {
       throw .noSpace
     }
@@ -228,6 +228,17 @@ final class SegmentSupply: StorePart {
     }
     if segment == nil { try checkpointer.writeCheckpoint(upkeep) } else { mappedSegments.trimMappings(upkeep) }
     return segment
+  }
+
+  /// Frees bytes of the budget for a segment. If those are the bytes of several ordinary segments, the records to keep
+  /// may need more copies than the spare takes. So a spare is made from the first bytes that are free.
+  private func makeRoom(for byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {
+    let ordinary = largestSegment
+    for part in stride(from: ordinary, to: byteCount, by: ordinary) {
+      try reclaimer.makeRoom(for: part, upkeep)
+      try makeCopySpare(leastDead: 0, upkeep)
+    }
+    try reclaimer.makeRoom(for: byteCount, upkeep)
   }
 
   /// Makes the file. If the file would leave fewer free bytes on the disk than the minimum, frees the missing bytes

@@ -17,9 +17,9 @@ extension CommitState {
   /// The segment whose space is reclaimed next, without the `tried` ones. A sparse segment comes first, and none of the
   /// `kept` ones comes unless it is sparse. With `reclaimsDead`, overwrites and removals have left many dead bytes in
   /// all segments. Then a segment of which more than a sixteenth is dead counts as sparse, so that no live entry is
-  /// dropped.
+  /// dropped. A walk through a `dense` one has shown that it is not sparse.
   mutating func nextVictim(
-    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = [], _ kept: KeptSegments
+    by rules: CleaningRules, reclaimsDead: Bool, except tried: [UInt64] = [], dense: [UInt64] = [], _ kept: KeptSegments
   ) -> (Segment, CleaningPlan.Victim)? {
     let mostLive = reclaimsDead ? 1 - CleaningPlan.leastDeadShare : CleaningPlan.sparseShare
     var sparsest: (segment: Segment, deadByteCount: Int)?
@@ -38,7 +38,8 @@ extension CommitState {
       let byteCount = account.fill.tail - SegmentHeader.byteCount
       let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
       if account.stream != .single, Double(byteCount - dead) < mostLive * Double(byteCount),
-        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies)
+        dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies),
+        !dense.contains(segment.id)
       {
         sparsest = (segment, dead)
       }
@@ -52,19 +53,21 @@ extension CommitState {
         next.probation = segment
       }
     }
-    if let sparsest { return (sparsest.segment, victim(sparsest.segment, by: rules, isSparse: true)) }
+    if let sparsest { return (sparsest.segment, victim(sparsest.segment, by: rules, isSparse: true, mostLive)) }
     let takesProbation = Double(live.probation) > (rules.probationShare ?? 0) * Double(live.all)
     guard let chosen = takesProbation ? next.probation ?? next.main : next.main ?? next.probation else { return nil }
     queues.segments.reach(chosen.id)
     return (chosen, victim(chosen, by: rules, isSparse: false))
   }
 
-  private func victim(_ segment: Segment, by rules: CleaningRules, isSparse: Bool) -> CleaningPlan.Victim {
+  private func victim(
+    _ segment: Segment, by rules: CleaningRules, isSparse: Bool, _ mostLive: Double = CleaningPlan.sparseShare
+  ) -> CleaningPlan.Victim {
     let account = index.segments[segment]
     return CleaningPlan.Victim(
       byteCount: account.fill.tail - SegmentHeader.byteCount,
       isMain: isMain(segment, by: rules), isSparse: isSparse, isSingle: account.stream == .single,
-      boundByteCount: account.live.boundUnits * Unit.byteCount)
+      mostLive: mostLive)
   }
 
   /// Whether a segment belongs to main. Without probation, all segments do.

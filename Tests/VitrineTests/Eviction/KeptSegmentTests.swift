@@ -4,28 +4,31 @@ import Testing
 
 /// A segment of which nearly all bytes are payloads of other keys is not emptied.
 @Suite struct KeptSegmentTests {
-  private func isVain(
-    isSparse: Bool = false, boundByteCount: Int = 0, _ items: [CleaningPlan.Item]
-  ) -> Bool {
-    let victim = CleaningPlan.Victim(
-      byteCount: 1600, isMain: true, isSparse: isSparse, isSingle: false, boundByteCount: boundByteCount)
+  private func isVain(isSparse: Bool = false, _ items: [CleaningPlan.Item]) -> Bool {
+    let victim = CleaningPlan.Victim(byteCount: 1600, isMain: true, isSparse: isSparse, isSingle: false)
     return CleaningPlan(victim, items, by: S3FIFORules().cleaning!, usesPerByte: 1, mayStay: false).isVain
   }
 
-  private func payload(_ byteCount: Int) -> CleaningPlan.Item {
-    CleaningPlan.Item(uses: 0, byteCount: byteCount, hasKey: false)
+  private func payload(_ byteCount: Int, head: Int = 0) -> CleaningPlan.Item {
+    CleaningPlan.Item(uses: 0, byteCount: byteCount, hasKey: false, boundByteCount: head)
   }
 
   @Test func aPlanIsVainIfLessThanASixteenthIsFreedOrUsed() {
     #expect(!isVain([payload(1500)]))
     #expect(isVain([payload(1501)]))
     #expect(isVain([payload(1501), CleaningPlan.Item(uses: 0, byteCount: 99, hasKey: true)]))
-    #expect(!isVain(isSparse: true, [payload(1501)]))
+  }
+
+  @Test func aSparseSegmentIsSparseWithTheHeadsThatItsCopiesTake() {
+    #expect(!isVain(isSparse: true, [payload(799)]))
+    #expect(!isVain(isSparse: true, [payload(699, head: 100)]))
+    #expect(isVain(isSparse: true, [payload(700, head: 100)]))
+    #expect(isVain(isSparse: true, [payload(400), CleaningPlan.Item(uses: 3, byteCount: 400, hasKey: true)]))
   }
 
   @Test func headsBeforePayloadsAreNotFreed() {
-    #expect(!isVain(boundByteCount: 100, [payload(1400)]))
-    #expect(isVain(boundByteCount: 101, [payload(1400)]))
+    #expect(!isVain([payload(1400, head: 100)]))
+    #expect(isVain([payload(1400, head: 101)]))
   }
 
   @Test func pinnedRecordsAreNotFreed() {

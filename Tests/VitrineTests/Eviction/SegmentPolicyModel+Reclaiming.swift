@@ -14,9 +14,20 @@ extension SegmentPolicyModel {
     let uses: Int
     let isPinned: Bool
     var byteCount: Int { (hasHead ? record.head : 0) + (hasPayload ? record.payload : 0) }
+    /// A copy of a payload takes its dead head along.
+    var copiedByteCount: Int { hasHead ? byteCount : record.head + byteCount }
     /// Whether the entry of the key uses another payload.
     var isStranger: Bool { hasKey && !hasHead && entry!.payload != record.number }
     var isUsed: Bool { hasKey && (uses > 0 || isPinned) }
+  }
+
+  /// The result of a look at a victim.
+  private enum Look {
+    case progress
+    /// Copies would free too little, and nothing was dropped.
+    case full
+    /// Records that must be kept find no room.
+    case stuck
   }
 
   /// The bytes of a segment by their kind.
@@ -24,7 +35,7 @@ extension SegmentPolicyModel {
     /// Live keys and payloads.
     var partCount = 0
     var live = 0
-    /// Heads that lie before copied payloads of other keys.
+    /// Dead heads before payloads of other keys, as far as copies and walks have found them.
     var bound = 0
     var written: Int
     var dead: Int { written - live - bound }
@@ -47,7 +58,7 @@ extension SegmentPolicyModel {
   }
 
   /// Bytes beyond the budget if so many more are taken.
-  private func missing(_ byteCount: Int) -> Int {
+  func missing(_ byteCount: Int) -> Int {
     space.own + space.segments.reduce(0) { $0 + $1.byteCount } + roundUp(byteCount, to: 4096) - facts.byteBudget
   }
 
@@ -97,39 +108,48 @@ extension SegmentPolicyModel {
   private mutating func clean(_ queuedCount: inout Int) -> Bool {
     let isDeadReclaimed = hasManyDeadBytes
     var tried: [UInt64] = []
+    var dense: [UInt64] = []
     var looks = 0
     while tried.count < 4, looks < 32 {
       looks += 1
-      var victim = nextVictim(isDeadReclaimed, tried)
+      var victim = nextVictim(isDeadReclaimed, tried, dense)
       if victim == nil {
         for stream in StreamKind.allCases {
           if let id = open(stream), space.segments[index(id)!].written > 0 { seal(id) }
         }
-        victim = nextVictim(isDeadReclaimed, tried)
+        victim = nextVictim(isDeadReclaimed, tried, dense)
       }
       guard let victim else { return false }
-      let keptCount = kept.count
-      if empty(victim.id, isSparse: victim.isSparse, &queuedCount) { return true }
-      if kept.count > keptCount { continue }
-      queue(victim.id, isKept: true)
-      tried.append(victim.id)
+      switch empty(victim.id, isSparse: victim.isSparse, isDeadReclaimed, &queuedCount) {
+      case .progress: return true
+      case .full: if victim.isSparse { dense.append(victim.id) }
+      case .stuck:
+        queue(victim.id, isKept: true)
+        tried.append(victim.id)
+      }
     }
     return false
   }
 
   // MARK: Step 2
 
-  private mutating func nextVictim(_ isDeadReclaimed: Bool, _ tried: [UInt64]) -> (id: UInt64, isSparse: Bool)? {
+  private func mostFull(_ isDeadReclaimed: Bool) -> Double {
+    isDeadReclaimed ? numbers.sparseShare.dead : numbers.sparseShare.usual
+  }
+
+  private mutating func nextVictim(
+    _ isDeadReclaimed: Bool, _ tried: [UInt64], _ dense: [UInt64]
+  ) -> (id: UInt64, isSparse: Bool)? {
     let live = live
     let all = space.segments.map { (segment: $0, load: load($0, live)) }.filter {
       $0.load.partCount > 0 && !($0.segment.stream == .single && $0.load.partCount == 1)
     }
     let candidates = all.filter { $0.segment.state == .sealed && !tried.contains($0.segment.id) }
-    let mostFull = isDeadReclaimed ? numbers.sparseShare.dead : numbers.sparseShare.usual
+    let mostFull = mostFull(isDeadReclaimed)
     let sparse = candidates.filter {
       let full = $0.load.live + $0.load.bound
       return $0.segment.stream != .single && $0.load.dead > 0 && Double(full) < mostFull * Double($0.load.written)
-        && full <= roomForCopies($0.segment.copies)
+        && full <= roomForCopies($0.segment.copies) && !dense.contains($0.segment.id)
     }
     let sparsest = sparse.min {
       ($1.load.dead, facts.slot($0.segment.id)) < ($0.load.dead, facts.slot($1.segment.id))
@@ -173,15 +193,29 @@ extension SegmentPolicyModel {
     }
   }
 
-  /// Empties a segment or queues it again. Returns false if nothing has changed.
-  private mutating func empty(_ id: UInt64, isSparse: Bool, _ queuedCount: inout Int) -> Bool {
+  /// A walk finds the dead heads before payloads of other keys.
+  private mutating func bindHeads(_ id: UInt64) {
+    let (live, at) = (live, index(id)!)
+    for (index, record) in space.segments[at].records.enumerated() {
+      space.segments[at].records[index].isBound =
+        live.payloads.contains(record.number) && !live.keys.contains(record.number)
+    }
+  }
+
+  /// Empties a segment, queues it again or leaves it.
+  private mutating func empty(
+    _ id: UInt64, isSparse: Bool, _ isDeadReclaimed: Bool, _ queuedCount: inout Int
+  ) -> Look {
+    bindHeads(id)
     let segment = space.segments[index(id)!]
     let isMain = isMain(segment)
     copying.grant(numbers.copiedShare, atMost: facts.segmentByteCount)
     var items = items(of: segment)
+    let copied = items.reduce(0) { $0 + $1.copiedByteCount }
+    if isSparse, Double(copied) >= mostFull(isDeadReclaimed) * Double(segment.written) { return .full }
     let mayStay = queuedCount < numbers.mostQueuedAgain
     let pinned = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
-    if !mayStay, !isSparse, Double(pinned) >= 0.5 * Double(segment.written) { return false }
+    if !mayStay, !isSparse, Double(pinned) >= 0.5 * Double(segment.written) { return .stuck }
     if !isSparse {
       copying.note(
         uses: items.reduce(0) { $0 + $1.uses }, byteCount: items.reduce(0) { $0 + $1.byteCount },
@@ -191,7 +225,7 @@ extension SegmentPolicyModel {
         counts.queuedAgain += 1
         for item in items { spend(item, isMain: isMain) }
         queueInMain(id)
-        return true
+        return .progress
       }
       let looksAtAll = isFull(of: items.filter { !$0.hasKey || !$0.hasHead || $0.isPinned }, segment)
       for (index, item) in items.enumerated()
@@ -199,8 +233,7 @@ extension SegmentPolicyModel {
         items[index].hasKey = false
       }
       if isFull(of: items.filter { !$0.hasKey || $0.isPinned }, segment) {
-        kept.append((id, load(segment, live).live))
-        return false
+        return keep(segment, items, isMain: isMain)
       }
     } else {
       counts.sparse += 1
@@ -208,7 +241,7 @@ extension SegmentPolicyModel {
     var drops = items.filter { !isCopied($0, of: segment, isSparse: isSparse) }
     var copies: [Item] = []
     for item in byValue(items.filter { isCopied($0, of: segment, isSparse: isSparse) }, isSparse: isSparse) {
-      if isSparse || item.isPinned || copying.take(item.byteCount) {
+      if isSparse || item.isPinned || copying.take(item.copiedByteCount) {
         copies.append(item)
       } else {
         drops.append(item)
@@ -216,26 +249,42 @@ extension SegmentPolicyModel {
       }
     }
     if !isSparse { for item in copies { spend(item, isMain: isMain) } }
-    let copied = copy(copies.sorted { $0.record.offset < $1.record.offset }.map(\.record), of: segment)
+    let copiedCount = copy(copies.sorted { $0.record.offset < $1.record.offset }.map(\.record), of: segment)
+    counts.copied += copiedCount
+    if !isSparse, copies.contains(where: { (!$0.hasKey || $0.isPinned) && isThere($0) }) {
+      return copiedCount > 0 ? .progress : .stuck
+    }
     if !isSparse { drops += copies.filter { !$0.isPinned && $0.hasKey && isThere($0) } }
     let dropped = drops.filter { $0.hasKey && !$0.isStranger }
-    if !isMain {
-      ghost.fit(entryCount: entries.count)
-      for item in dropped { ghost.note(facts.hash(item.record.key)) }
-    }
-    // An entry whose head was copied just now stays.
-    drop(dropped.filter { entries[$0.record.key]?.record == $0.entry!.record }.map(\.record.key))
+    drop(dropped, isMain: isMain)
     let payloads = live.payloads
     let rescued = copy(drops.filter { payloads.contains($0.record.number) }.map(\.record), of: segment)
     retireDead()
-    counts.copied += copied
-    counts.dropped += dropped.count
-    return dropped.count + copied + rescued > 0
+    return dropped.count + copiedCount + rescued > 0 ? .progress : .stuck
   }
 
-  /// Whether these items, with the heads before payloads of other keys, fill nearly the whole segment.
+  /// Leaves a segment, but drops entries and spends uses as if it were emptied.
+  private mutating func keep(_ segment: PolicySegment, _ items: [Item], isMain: Bool) -> Look {
+    for item in items where isCopied(item, of: segment, isSparse: false) { spend(item, isMain: isMain) }
+    let dropped = items.filter { !isCopied($0, of: segment, isSparse: false) }
+    drop(dropped, isMain: isMain)
+    kept.append((segment.id, load(segment, live).live))
+    return dropped.isEmpty ? .full : .progress
+  }
+
+  private mutating func drop(_ items: [Item], isMain: Bool) {
+    if !isMain {
+      ghost.fit(entryCount: entries.count)
+      for item in items { ghost.note(facts.hash(item.record.key)) }
+    }
+    // An entry whose head was copied just now stays.
+    drop(items.filter { entries[$0.record.key]?.record == $0.entry!.record }.map(\.record.key))
+    counts.dropped += items.count
+  }
+
+  /// Whether copies of these items fill nearly the whole segment.
   private func isFull(of items: [Item], _ segment: PolicySegment) -> Bool {
-    let byteCount = items.reduce(load(segment, live).bound) { $0 + $1.byteCount }
+    let byteCount = items.reduce(0) { $0 + $1.copiedByteCount }
     return Double(byteCount) > numbers.mostKept * Double(segment.written)
   }
 

@@ -188,6 +188,13 @@ struct SegmentPolicyModel {
   /// Places a new record. Returns its number.
   private mutating func place(_ key: CacheKey, _ size: RecordSize, _ kind: StreamKind) -> Int {
     if let extent = size.extent {
+      // Copies for several segments may need more than one spare.
+      for part in stride(from: facts.segmentByteCount, to: extent, by: facts.segmentByteCount) {
+        makeRoom(for: part)
+        if space.spares.isEmpty, missing(facts.segmentByteCount) <= 0 {
+          space.spares.append(makeSegment(facts.segmentByteCount))
+        }
+      }
       makeRoom(for: extent)
       let id = makeSegment(extent)
       space.segments[index(id)!].stream = .single

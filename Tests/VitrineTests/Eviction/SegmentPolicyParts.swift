@@ -61,7 +61,7 @@ struct PolicySegment {
     let head: Int
     let payload: Int
     /// Copied for its payload alone, without its own key.
-    let isBound: Bool
+    var isBound: Bool
     var end: Int { offset + head + payload }
   }
 

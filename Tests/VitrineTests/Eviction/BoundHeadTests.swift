@@ -1,0 +1,91 @@
+import Testing
+
+@testable import Vitrine
+
+/// Payloads that other keys use, with their dead heads, and records that must be kept. No request for room copies them
+/// for nothing, and none drops entries beside them for nothing.
+@Suite struct BoundHeadTests {
+  let disk = MemoryDisk()
+  let world: TestWorld
+
+  init() { world = TestWorld(fileSystem: disk) }
+
+  private func open(_ budget: Int = 8 << 20) throws -> CacheStore {
+    try world.open("store", StoreOptions(byteBudget: budget, segmentByteCount: 64 << 10, policy: .s3fifo))
+  }
+
+  private func put(_ store: CacheStore, _ name: String, _ numbers: Range<Int>, _ byteCount: Int) throws {
+    for number in numbers { try store.put(noise(byteCount, UInt64(number)), for: "\(name)\(number)") }
+  }
+
+  /// Puts values of 20 KB, three times the budget, and returns the most bytes that one put has copied.
+  private func mostCopied(_ store: CacheStore) throws -> Int {
+    var most = 0
+    for number in 0..<1200 {
+      let before = store.statistics().compaction.bytesMoved
+      try store.put(noise(20_000, UInt64(number) | 1 << 40), for: "new\(number)")
+      most = max(most, store.statistics().compaction.bytesMoved - before)
+    }
+    #expect(store.statistics().bytesOnDisk <= store.byteBudget)
+    #expect(try store.verify().isOK)
+    return most
+  }
+
+  /// Each head has a twelfth of its record or more. It died with its key, but a copy of the payload takes it along.
+  @Test(arguments: [400, 1500, 2500]) func noPutCopiesSharedPayloadsForNothing(_ byteCount: Int) throws {
+    let store = try open()
+    let count = (3 << 20) / byteCount
+    try put(store, "k", 0..<count, byteCount)
+    try put(store, "same", 0..<count, byteCount)
+    for number in 0..<count { try store.remove("k\(number)") }
+    #expect(try mostCopied(store) <= 1 << 20)
+    try store.close()
+  }
+
+  /// After an opening, the store does not know these heads yet.
+  @Test(arguments: [500, 1500]) func anOpenedStoreFindsTheHeadsBeforeItCopies(_ byteCount: Int) throws {
+    var store = try open()
+    let count = (4 << 20) / (byteCount + 400)
+    try put(store, "k", 0..<count, byteCount)
+    for number in 0..<count { _ = try store.setMetadata([1], for: CacheKey("k\(number)", .original)) }
+    _ = try mostCopied(store)
+    try put(store, "k", 0..<count, byteCount)
+    for number in 0..<count { _ = try store.setMetadata([1], for: CacheKey("k\(number)", .original)) }
+    try store.close()
+    store = try open()
+    #expect(try mostCopied(store) <= 1 << 20)
+    try store.close()
+  }
+
+  /// Entries in segments that stay are dropped at their turns, so they do not outlive newer entries.
+  @Test func unusedEntriesOfSegmentsThatStayAreDropped() throws {
+    let store = try open()
+    let delay = 100
+    for number in 0..<1500 {
+      try store.put(noise(20_000, UInt64(number)), for: "a\(number)")
+      if number < delay { continue }
+      try store.put(noise(20_000, UInt64(number - delay)), for: "b\(number - delay)")
+      try store.remove("a\(number - delay)")
+    }
+    let left = (0..<1400).filter { store.contains("b\($0)") }
+    #expect(left.count > 50)
+    #expect(left.filter { $0 < 700 }.count < left.count / 4, "\(left)")
+    try store.close()
+  }
+
+  /// A value of many segments needs room for the copies of many pinned entries.
+  @Test func aLargeValueDropsNoMoreThanItNeeds() throws {
+    let store = try open()
+    for number in 0..<1100 {
+      var options = PutOptions()
+      options.isPinned = number % 5 == 0 ? true : nil
+      try store.put(noise(7000, UInt64(number)), for: "k\(number)", options: options)
+    }
+    let before = store.count
+    try store.put(noise(3_000_000, 1 << 50), for: "large")
+    #expect(store.contains("large"))
+    #expect(store.count > before / 3)
+    #expect((0..<1100).allSatisfy { $0 % 5 > 0 || store.contains("k\($0)") })
+    try store.close()
+  }
+}
