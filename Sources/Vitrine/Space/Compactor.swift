@@ -46,10 +46,7 @@ final class Compactor: StorePart {
     try gate.requireWritable(closing: true)
     // Failed-sync recovery works from a list of locations, so no record may move meanwhile.
     if gate.mistrustsEarlierRecords { return nil }
-    guard let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) else {
-      return nil
-    }
-    let records = catalog.liveRecords(in: plan.slots)
+    guard let (plan, records) = nextRound(leastDead: leastDead, olderThan: end, upkeep) else { return nil }
     var step = CompactionStep()
     try moveAway(records, to: plan.target, &step, upkeep, goesOn)
     step.segmentCount = commitLock.withLock { held in
@@ -85,6 +82,38 @@ final class Compactor: StorePart {
     try copy(records, to: target, &copies, &step, upkeep, goesOn)
     try makeDurable(copies)
     try move(copies, &step, upkeep)
+  }
+
+  /// Plans a round, and finds the live records of its segments. If these have more bound heads than their accounts
+  /// state, copies would free less than planned. Then the accounts are corrected and another round is planned.
+  private func nextRound(
+    leastDead: Double, olderThan end: UInt64, _ upkeep: borrowing UpkeepLock.Held
+  ) -> (CompactionPlan, [LiveRecord])? {
+    while let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) {
+      let records = catalog.liveRecords(in: plan.slots)
+      if !findsBoundHeads(of: records, in: plan.slots) { return (plan, records) }
+    }
+    return nil
+  }
+
+  /// Reads the head of each record of which only the payload is live. Returns whether a segment has more bytes of such
+  /// heads than its account states.
+  private func findsBoundHeads(of records: [LiveRecord], in slots: [Int]) -> Bool {
+    var units: [Int: Int] = [:]
+    for record in records where record.key == nil {
+      let header = catalog.record(at: record.location, checks: true)?.header
+      units[record.location.slot, default: 0] += header?.headUnits ?? 0
+    }
+    return commitLock.withLock { held in
+      var hasFound = false
+      for slot in slots {
+        guard let segment = held.state.index.segment(slot) else { continue }
+        let found = units[slot] ?? 0
+        hasFound = hasFound || found > held.state[segment].live.boundUnits
+        held.state[segment].live.set(boundUnits: found)
+      }
+      return hasFound
+    }
   }
 
   private func compactionPlan(

@@ -147,6 +147,7 @@ final class SegmentCleaner: StorePart {
     }
     if plan.isVain { return try keep(segment, victim, items, plan, by: rules, most: &most, upkeep) }
     var drops = plan.drops.map { items[$0] }
+    let plannedCount = drops.count
     var copies: [Item] = []
     for index in plan.copies {
       // A sparse victim frees more than its copies take.
@@ -166,7 +167,7 @@ final class SegmentCleaner: StorePart {
       // Copies that found no room are dropped.
       drops += copies.filter { !$0.isPinned && isLeft($0) }
     }
-    for index in drops.indices where isStranger(drops[index]) { drops[index].slot = nil }
+    for index in drops.indices.dropFirst(plannedCount) where isStranger(drops[index]) { drops[index].slot = nil }
     step.removedCount = try evict(drops, of: victim, most: &most, upkeep)
     let rescued = try rescueShared(drops, segment, upkeep)
     try retirement.retireDeadSegments(upkeep)
