@@ -33,12 +33,15 @@ struct CommandLineClaims {
     run(arguments)
   }
 
-  /// Options with their values after `=`, then the other words after `--`.
-  private func words(_ arguments: Arguments, positionals: [[UInt8]]) -> [[UInt8]] {
+  /// Options with their values after `=`, then the other words after `--`. `value` returns the value to write.
+  private func words(
+    _ arguments: Arguments, positionals: [[UInt8]], value: (Option, [UInt8]) -> [UInt8] = { $1 }
+  ) -> [[UInt8]] {
     var words: [[UInt8]] = []
     for option in specification.options {
-      for value in arguments.values(option) {
-        words.append(Array("--\(option.name)".utf8) + (option.valueName == nil ? [] : Array("=".utf8) + value))
+      for word in arguments.values(option) {
+        let ending = option.valueName == nil ? [] : Array("=".utf8) + value(option, word)
+        words.append(Array("--\(option.name)".utf8) + ending)
       }
     }
     return words + [Array("--".utf8)] + positionals
@@ -75,7 +78,7 @@ struct CommandLineClaims {
     }
   }
 
-  /// Runs the command without a store. Positional paths are replaced; values of options are not.
+  /// Runs the command without a store. Paths are replaced, so that no command makes or reads a file of that name.
   private func run(_ arguments: Arguments) {
     guard !["bench", "crashtest", "replay"].contains(specification.name) else { return }
     let positionals = zip(specification.positionals, arguments.positionals).map { positional, word in
@@ -86,7 +89,10 @@ struct CommandLineClaims {
       }
     }
     do {
-      let safe = try Arguments(words(arguments, positionals: positionals), for: specification)
+      let words = words(arguments, positionals: positionals) { option, word in
+        ["FILE", "FOLDER", "PATH"].contains(option.valueName) ? Array("/dev/null".utf8) : word
+      }
+      let safe = try Arguments(words, for: specification)
       let status = try command.run(safe, Output(descriptor: CommandLineClaims.nothing))
       claim(specification.name == "help" && status == .done, "\(specification.name) without a store is done")
     } catch {

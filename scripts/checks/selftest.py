@@ -424,6 +424,13 @@ class TidyTests(unittest.TestCase):
         again = Debts(Tree(self.folder.name))
         self.assertEqual((again.sizes, set(again.places)), (debts.sizes, set(debts.places)))
 
+    def test_names_that_git_would_quote_are_files(self):
+        self.git("init", "-q")
+        names = ["a b.swift", "\x13" * 60, '"quoted".md', "ü.swift"]
+        for name in names:
+            self.write(name, "a\n")
+        self.assertLessEqual(set(names), set(Tree(self.folder.name).files))
+
     def test_missing_base_of_subjects_is_found(self):
         self.git("init", "-q")
         self.assertEqual(list(commits.check_subjects(Tree(self.folder.name))), [])

@@ -29,9 +29,9 @@ class Tree:
     @functools.cached_property
     def files(self):
         """Names relative to the root, sorted."""
-        listed = self.git("ls-files", "-co", "--exclude-standard")
+        listed = self.git("ls-files", "-z", "-co", "--exclude-standard")
         if listed is not None:
-            names = listed.splitlines()
+            names = listed.rstrip("\0").split("\0")
         else:
             paths = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
             names = [
@@ -45,7 +45,7 @@ class Tree:
         if not (self.root / ".git").exists():
             return None
         try:
-            done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True)
+            done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, errors="surrogateescape")
         except OSError:
             return None
         return done.stdout if done.returncode == 0 else None
