@@ -2,7 +2,7 @@
 #ifndef VITRINE_CURL_H
 #define VITRINE_CURL_H
 
-// Its macros would only get in the way: the types are those of the functions below.
+// libcurl's macros for type checks have no use: the functions below have fixed types.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <stdbool.h>

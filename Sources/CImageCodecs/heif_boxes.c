@@ -104,7 +104,7 @@ bool vitrine_heif_is_plain(const uint8_t *bytes, size_t count) {
       if (i == 0) first = id;
       is_repeated &= id == first;
     }
-    // A picture of one tile over and over is decoded as often.
+    // libheif would decode a repeated tile for each reference.
     if (is_repeated) return false;
   }
   return true;

@@ -10,7 +10,7 @@
 
 #include <jpeglib.h>
 
-// The start of a decoder or an encoder, in `client_data` of libjpeg's object.
+// The first member of a decoder or an encoder; `client_data` of libjpeg's object points to it.
 typedef struct {
   struct jpeg_error_mgr errors;
   jmp_buf way_out;

@@ -16,7 +16,7 @@ final class SharedHandles: Sendable {
     }
   }
 
-  /// Ends a handle. Closes the store if it was the last one, otherwise makes all changes durable.
+  /// Ends a handle. The last one closes the store. Any other makes all changes durable.
   func remove(_ store: CacheStore) throws(StoreError) {
     let isLast = try counts.withLock { counts throws(StoreError) in
       let left = (counts[ObjectIdentifier(store)] ?? 1) - 1

@@ -17,7 +17,7 @@ final class ServerConnection: Sendable {
 
   init(path: String, _ limit: CallLimit) throws(ClientError) { socket = try LocalSocket(path: path, limit) }
 
-  /// Closes the socket. Values may keep this object alive.
+  /// Ends the connection. Values may keep this object alive.
   func end() { socket.end() }
 
   // MARK: Values

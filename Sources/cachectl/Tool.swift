@@ -29,7 +29,7 @@ package enum Tool {
       Diagnostics.write(error.report)
       return .usage
     } catch is OutputClosed {
-      // The reader stopped reading, like `head`. A command that was interrupted by that has not done its work.
+      // The reader has closed the output, like `head`. A command that writes during its work is then incomplete.
       return commands.contains { $0.specification.name == name && $0.isCutShortByClosedOutput }
         ? .couldNotRun : .done
     } catch {

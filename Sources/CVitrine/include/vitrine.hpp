@@ -5,7 +5,7 @@
 // Programs without exceptions use vitrine.h. Costs, errors, threads and lifetimes are those of the functions of
 // vitrine.h that a member names.
 //
-// Objects can be moved and not copied. A moved-from object is empty: its members throw ERROR_BAD_HANDLE.
+// Objects can be moved and not copied. A moved-from object is empty: members without noexcept throw ERROR_BAD_HANDLE.
 #ifndef VITRINE_HPP
 #define VITRINE_HPP
 

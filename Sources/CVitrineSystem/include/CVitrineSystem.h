@@ -167,8 +167,8 @@ int vitrine_install_bus_guard(void);
 // Not 0 once any page was replaced.
 extern int vitrine_bus_errors;
 
-// Whether any page was ever replaced. Bytes read from a mapping count only if this returns false afterwards, or the
-// range is not damaged.
+// Whether any page was ever replaced. Bytes read from a mapping are valid only if this returns false afterwards, or
+// the range is not damaged.
 static inline bool vitrine_bus_errors_happened(void) {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __builtin_expect(__atomic_load_n(&vitrine_bus_errors, __ATOMIC_RELAXED) != 0, 0);

@@ -11,7 +11,7 @@ public struct AgeHistogram: Sendable {
   private static let hour = 3600
   private static let day = 24 * hour
 
-  /// The youngest first; all of them, so that reports of two days can be compared.
+  /// All classes, the youngest first, so that reports of two days can be compared.
   public private(set) var classes: [Class] = [
     Class(upperBound: 60, name: "< 1 minute"), Class(upperBound: 600, name: "< 10 minutes"),
     Class(upperBound: hour, name: "< 1 hour"), Class(upperBound: day, name: "< 1 day"),

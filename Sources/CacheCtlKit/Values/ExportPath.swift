@@ -8,8 +8,8 @@ import Vitrine
 ///
 /// - `%XX` stands for a byte that file systems or shells reserve, and for bytes that are not UTF-8
 /// - `%e` is an empty name (two slashes in a row)
-/// - a file's name has an extension and a folder's name has none; a folder's name with an extension ends in `%d`, and a
-///   file's name without one ends in `%f`, so that the URLs `a` and `a/b` do not collide
+/// - a folder's name with an extension ends in `%d`, and a file's name without an extension ends in `%f`, so that the
+///   URLs `a` and `a/b` do not collide
 /// - a name of more than 240 bytes continues in folders that end in `%c`
 /// - a URL of more than 64 such names is in the folder `%l`, as one long name
 public enum ExportPath {

@@ -13,8 +13,8 @@ public struct CompactionReport: Sendable {
   /// Whether `progress` stopped the compaction. The work done before stays done.
   public var isInterrupted = false
   /// Whether no file of the store holds bytes of entries that were removed, overwritten or evicted before the call.
-  /// False if compaction was stopped, if unfinished bodies or drawings kept a segment from being copied, or if there
-  /// was no room for copies.
+  /// False if compaction was stopped, if unfinished bodies or drawings hold a segment, if copies found no room, or if a
+  /// log file must stay.
   public var isErased = false
   /// Makes a report of no work.
   public init() {}

@@ -10,7 +10,7 @@ public struct PutOptions: Sendable {
   public var layout: BitmapLayout?
   /// Whether the value begins at a multiple of a page (for GPU use) instead of 64 bytes.
   public var isPageAligned = false
-  /// Milliseconds after its last use for which gets return the entry, more than 0; nil for no such limit. Excludes
+  /// Milliseconds for which gets return the entry after its last use, more than 0; nil for no such limit. Excludes
   /// ``expirationMilliseconds``. In a store that records no time of use, only the put counts as a use.
   public var slidingExpirationMilliseconds: Int64?
   /// The source that the value was made from. Default: the URL's original, if it is stored.
@@ -19,8 +19,7 @@ public struct PutOptions: Sendable {
   /// replaces; without such an entry, the new one is not pinned.
   public var isPinned: Bool?
 
-  /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if they contradict each
-  /// other.
+  /// Makes options for a put. The put checks them and throws ``StoreError/invalidArgument(_:)`` if any is invalid.
   public init(
     metadata: [UInt8] = [], expirationMilliseconds: Int64? = nil, durability: Durability? = nil,
     layout: BitmapLayout? = nil, isPageAligned: Bool = false, slidingExpirationMilliseconds: Int64? = nil,
@@ -49,7 +48,7 @@ public struct EntryInfo: Sendable, Hashable {
   public let layout: BitmapLayout?
   /// Number of bytes that a get returns.
   public let byteCount: Int
-  /// Number of bytes in the segment: compressed, and counted again for each key that shares them.
+  /// Number of stored payload bytes, compressed or not. Each key that shares them counts them.
   public let storedByteCount: Int
   /// The metadata of the put, or of the last metadata change; at most 65,536 bytes.
   public let metadata: [UInt8]
@@ -58,7 +57,7 @@ public struct EntryInfo: Sendable, Hashable {
   /// The time at which the entry expires, in milliseconds since 1970; nil if never, or if its expiry depends on its
   /// last use.
   public let expirationMilliseconds: Int64?
-  /// Milliseconds after its last use for which gets return the entry; nil for no such limit.
+  /// Milliseconds for which gets return the entry after its last use; nil for no such limit.
   public let slidingExpirationMilliseconds: Int64?
   /// The source that the entry was made from, if any.
   public let source: Source?

@@ -24,10 +24,10 @@ public struct StoreOptions: Sendable {
   public var segmentByteCount: Int?
   /// zstd level, 1 to 19; 0 stores everything plain. Default: 1.
   public var compressionLevel: Int?
-  /// Milliseconds after its put for which gets return an entry; 0 for no limit. Default: no limit. Applies to existing
+  /// Milliseconds for which gets return an entry after its put; 0 for no limit. Default: no limit. Applies to existing
   /// entries too.
   public var maximumAgeMilliseconds: Int64?
-  /// Milliseconds after its last use for which gets return an entry; 0 for no limit. Default: no limit. Excludes
+  /// Milliseconds for which gets return an entry after its last use; 0 for no limit. Default: no limit. Excludes
   /// `fifo`, which records no use.
   public var maximumIdleMilliseconds: Int64?
   /// The choice of the entries that a full store evicts. Default: `s3fifo`.
@@ -39,10 +39,10 @@ public struct StoreOptions: Sendable {
   public var verification = Verification.firstRead
   /// How gets read bytes. Default: `mapped`.
   public var reads = ReadMode.mapped
-  /// Whether to open a snapshot of the store as another opening, in any process, has written it so far. A read-only
-  /// opening writes only the uses of entries (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward.
-  /// Opening reads the newest checkpoint and the log behind it, at most about a thirtieth of the budget, and no
-  /// payload. Later gets never wait for the log. Default: false.
+  /// Whether to open a snapshot of all that other openings, in any process, have written so far. A read-only opening
+  /// writes only the uses of entries (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward. Opening
+  /// reads the newest checkpoint, the log behind it (at most about a thirtieth of the budget), and no payload. Later
+  /// gets never wait for the log. Default: false.
   public var isReadOnly = false
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
   ///
@@ -70,9 +70,9 @@ public struct StoreOptions: Sendable {
   public var maximumStylesPerURL: Int?
   /// The budgets of styles, in place of all those saved in the store. Default: the saved ones; none in a new store.
   ///
-  /// At most 12 styles have budgets. The names of n styles with budgets have at most 207 - 13 n bytes together. If the
-  /// budget of a style is new, the opening counts its entries, which reads the heads of all of them. The opening evicts
-  /// the entries beyond a smaller budget.
+  /// At most 12 styles have budgets. The names of n styles with budgets have at most 207 - 13 n bytes together. To
+  /// count the entries of a style whose budget is new, the opening reads all their heads. The opening evicts the
+  /// entries beyond a smaller budget.
   public var styleBudgets: [Style: StyleBudget]?
   /// Whether the store is recreated if its folder is deleted, moved or replaced while it is open. Default: false; then
   /// every change throws `storeRemoved`. No effect on a read-only opening.
@@ -151,7 +151,7 @@ public enum ReadMode: Sendable {
 public enum LockedStorePolicy: Sendable {
   /// The opening throws `locked`.
   case fail
-  /// The store is opened read-only (``StoreOptions/isReadOnly``). ``CacheStore/isReadOnly`` tells which it is.
+  /// The store is opened read-only (``StoreOptions/isReadOnly``). ``CacheStore/isReadOnly`` is then true.
   case openReadOnly
 }
 

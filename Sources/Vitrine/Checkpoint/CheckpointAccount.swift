@@ -23,7 +23,7 @@ struct CheckpointAccount {
     self.madeMilliseconds = madeMilliseconds
   }
 
-  /// Notes a checkpoint that another process has published.
+  /// Notes a checkpoint that another opening has published.
   mutating func follow(_ other: CheckpointAccount) { madeMilliseconds = other.madeMilliseconds }
 
   mutating func set(room: IndexRoom) { self.room = room }

@@ -31,7 +31,7 @@ final class LeftoverChecker: StorePart {
   /// short times.
   func checkLeftovers() throws(StoreError) {
     try leftoverLock.withLock { turn throws(StoreError) in
-      // This comes first, so that a put that finds the log full seldom waits for it.
+      // Done first, so a put that finds the log full seldom waits for the search.
       try lostRecords.findHeadless()
       try checkAllLeftovers(turn)
     }
@@ -86,7 +86,7 @@ final class LeftoverChecker: StorePart {
     return .after(milliseconds: Maintainer.upkeepMilliseconds)
   }
 
-  /// Number of bytes in segments with unchecked records.
+  /// Number of bytes that may hold unchecked records.
   var uncheckedByteCount: Int {
     commitLock.withLock { held in
       held.state.leftovers.unchecked.reduce(0) { $0 + max(0, $1.end - catalog.segments.vouchedUpTo($1.slot)) }

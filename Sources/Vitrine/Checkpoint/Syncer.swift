@@ -43,8 +43,8 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Runs `body`, which makes a segment durable or prepares that; its errors count as those of a sync. For each
-  /// segment, one thread runs this at a time.
+  /// Runs `body`, which syncs a segment or writes it back. Errors other than shortages end writing. For each
+  /// segment, one thread runs `body` at a time.
   private func withFile(
     _ segment: Segment, _ body: (any File) throws(SystemError) -> Void
   ) throws(StoreError) {

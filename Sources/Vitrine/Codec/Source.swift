@@ -37,10 +37,10 @@ public struct Source: Sendable, Hashable {
 
 /// The source that a put gives its entry.
 public enum SourceOption: Sendable, Hashable {
-  /// The digest of the original of the same URL as it is stored when the put happens; none if there is no original,
-  /// and for the original itself. Storing an original with another digest removes the entry.
+  /// The digest of the URL's original at the time of the put; none without an original, and for the original itself. A
+  /// put of an original with another digest removes the entry.
   case automatic
-  /// None: only a get that names a source misses the entry.
+  /// No source. A get that names a source misses the entry.
   case none
   /// The caller's own. Changes of the original do not remove the entry; a get that names another source does.
   case named(Source)

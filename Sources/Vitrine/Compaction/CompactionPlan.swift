@@ -21,7 +21,7 @@ struct CompactionPlan {
   let slots: [Int]
   let target: StreamKind
 
-  /// Chooses the sparsest segments of one class whose live records fit into the room for copies of that class.
+  /// Chooses the sparsest segments whose copies go to one stream and fit into the room of that stream.
   /// Greedy: with live records spread at random, cleaning the sparsest first copies least (Rosenblum and
   /// Ousterhout, 1992). Nil if none of `loads` fits.
   init?(_ loads: [SegmentLoad], room: (StreamKind) -> Int) {

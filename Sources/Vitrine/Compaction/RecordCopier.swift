@@ -47,7 +47,7 @@ final class RecordCopier {
     return (digest?(value) ?? Digest(of: value)) == header.digest
   }
 
-  /// Bytes of the copy's head, before it is placed.
+  /// Bytes of the copy's head, without padding.
   var headByteCount: Int { header?.endOfHead ?? 0 }
   var isPageAligned: Bool { header?.isPlacedOnPage ?? false }
   /// The payload as stored; empty if the record carries none.
@@ -60,7 +60,7 @@ final class RecordCopier {
   /// The head of the copy, after ``makeHead(payloadOffset:seed:)``.
   var head: UnsafeRawBufferPointer { headBuffer.bytes }
 
-  /// Makes the head of the record's copy, with the payload `payloadOffset` behind its start, under the seed of its
+  /// Makes the head of the record's copy. `payloadOffset` counts from the start of the copy. `seed` is that of the
   /// new place.
   func makeHead(payloadOffset: Int, seed: UInt64) {
     guard let header else { return }

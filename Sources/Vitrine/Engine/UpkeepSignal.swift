@@ -32,7 +32,7 @@ final class UpkeepSignal: StorePart {
   func wake(afterMilliseconds delay: Int = 0) {
     // In a forked child, the lock may never be released.
     if process.isInChild { return }
-    // Counts first: if the task's look misses this count, the wake comes later and is not lost.
+    // Counts first: if upkeep's last look misses this count, the wake follows and is not lost.
     wakes.wrappingAdd(1, ordering: .sequentiallyConsistent)
     task.withLock { $0 }?.wake(afterMilliseconds: delay)
   }

@@ -22,7 +22,7 @@ struct SegmentQueue {
   }
 
   private var ranks: [UInt64: Rank] = [:]
-  /// Segments of a single record that belong to main. All others show it by their stream.
+  /// Segments of a single record that belong to main. The stream decides for the others.
   private var mainSingles: Set<UInt64> = []
   private var turn: UInt64 = 0
   private let sweeps: Bool
@@ -43,8 +43,8 @@ struct SegmentQueue {
     }
   }
 
-  /// Puts a segment that begins to take records behind all segments below `nextSegment`. With sweeps, a
-  /// segment of copies goes to the next sweep, and any other segment to the present one.
+  /// Queues a newly opened segment behind all segments below `nextSegment`. With sweeps, a segment of copies goes to
+  /// the next sweep, and any other segment to the present one.
   mutating func open(_ segment: UInt64, for stream: StreamKind, before nextSegment: UInt64) {
     put(segment, sweep: sweeps && stream == stream.copies ? sweep + 1 : sweep, before: nextSegment)
   }

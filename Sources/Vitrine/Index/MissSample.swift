@@ -7,12 +7,12 @@
 /// request counts as the inverse of the sampling rate at that moment, so a lower threshold needs no change of earlier
 /// counts.
 ///
-/// A frequent key that is in the sample, or not, by chance changes the number of sampled requests. SHARDS-adj counts
+/// Chance decides whether a frequent key is sampled, and so the number of sampled requests. SHARDS-adj counts
 /// the difference to the true number at distance 0. Here the true numbers of the store's own hits and misses are
 /// known. So the sample only decides which share of its hits another size would lose, and which share of its misses
 /// it would avoid. On three traces the mean error was 37 % to 85 % smaller than with SHARDS-adj.
 ///
-/// Distances are counted in bytes of values and in keys. Evicted keys stay in the sample, removed and expired ones do
+/// Distances are counted in bytes of values and in keys. Evicted keys stay in the sample. Removed and expired keys do
 /// not.
 struct MissSample {
   /// A followed key. An empty place has ``MissSample/none`` as its hash.
@@ -57,7 +57,7 @@ struct MissSample {
   /// The requests that the store has answered with a value, and those that it has missed.
   private var hits = RequestWeights()
   private var misses = RequestWeights()
-  /// Keys used longer ago than this many bytes of other values are forgotten.
+  /// A key is forgotten once values used after it have more bytes than this.
   var farthestBytes = Int.max
 
   init(threshold: UInt64 = MissSample.firstThreshold) { self.threshold = threshold }
@@ -149,10 +149,10 @@ struct MissSample {
   /// The requests whose distance is known, scaled up to all keys.
   var knownRequestCount: Double { hits.total - hits.unknown + misses.total }
 
-  /// Estimates the miss ratio of an LRU cache for values of `byteCapacity` bytes and of `keyCapacity` keys.
+  /// Estimates the miss ratio of an LRU cache with `byteCapacity` bytes of values and `keyCapacity` keys.
   ///
-  /// `lookups` are the true counts of the store. `isAtLeastPresent` is true if the cache is no smaller than the store
-  /// was: then hits of keys that the store had before count as hits.
+  /// `lookups` are the true counts of the store. `isAtLeastPresent`: the cache is at least as large as the store. Then
+  /// hits of keys whose earlier uses are unknown count as hits.
   func missRatio(
     byteCapacity: Int, keyCapacity: Int?, lookups: (hits: Int, misses: Int), isAtLeastPresent: Bool
   ) -> Double {
@@ -204,7 +204,7 @@ struct MissSample {
     uses[place].hash = MissSample.none
   }
 
-  /// Follows three quarters of the keys from now on.
+  /// Keeps three quarters of the followed keys.
   private mutating func lowerThreshold() {
     threshold = threshold / 4 * 3
     resize(to: capacity)
@@ -219,7 +219,7 @@ struct MissSample {
     }
   }
 
-  /// Moves the keys below the threshold to arrays with room for this many, which must be enough, in their order.
+  /// Moves the keys below the threshold, in their order, to arrays for `capacity` keys. They must fit.
   private mutating func resize(to capacity: Int) {
     let kept = keyCount == 0 ? [] : uses[..<nextPlace].filter { $0.hash < threshold }
     self.capacity = capacity

@@ -7,8 +7,8 @@ import Synchronization
 /// time noted before. So every use is dated by the time passed with it, within the precision of the kept readings
 /// (``UseTimes``).
 ///
-/// Any thread may call. Dating a stamp takes no lock: it reads a published copy of the readings, and reads it again
-/// if that has changed meanwhile.
+/// Any thread may call. Dating a stamp reads a published copy of the readings without a lock. It takes the lock only
+/// if eight reads fail.
 ///
 /// Invariant: `version` is odd while `state` is being published. Otherwise `count` pairs of stamp and time in `words`
 /// are whole. `words` has `wordCount` initialized atomics until deinit.

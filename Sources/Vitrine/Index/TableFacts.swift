@@ -121,7 +121,7 @@ package protocol Fact: Sendable {
 }
 
 extension KeyFact: Fact {
-  /// The bit of a flag that no piece keeps: the entry is gone.
+  /// Marks a gone entry: a flag bit that no piece keeps.
   private static let gone = KeySlot.Flags.checked.rawValue << 38
 
   @inline(__always)

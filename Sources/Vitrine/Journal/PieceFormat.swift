@@ -1,7 +1,7 @@
 /// A piece of the index: words of 64 bits in blocks of the area, which need not be adjacent.
 ///
-/// A *part* holds the entries and payloads of some shards of the tables. A *delta* holds changes of some shards, which
-/// follow those of earlier deltas and the parts.
+/// A *part* holds the entries and payloads of some shards of the tables. A *delta* holds the changes of some shards
+/// after the parts and the earlier deltas.
 ///
 /// ```
 /// a block: u64 checksum   8 u32 index in the piece   12 u32 words in it   16 words
@@ -239,7 +239,7 @@ package final class PieceReader {
     return UnsafeBufferPointer(start: memory + position, count: taken)
   }
 
-  /// Passes words. Returns false at the end, and in a damaged block.
+  /// Skips words. Returns false at the end, and in a damaged block.
   func skip(_ count: Int) -> Bool {
     var left = count
     while left > 0 {

@@ -8,8 +8,8 @@ package struct WALScan {
   }
 
   package let files: [Found]
-  /// A header could not be read, or is invalid: its file may be the one that continues the log. No crash leaves
-  /// half a header, since it lies in one sector.
+  /// Whether a header is unreadable or invalid. Its file may continue the log. A crash leaves no half header, because
+  /// a header lies in one sector.
   let hasFailed: Bool
 
   package init(files: [Found], hasFailed: Bool = false) {
@@ -106,7 +106,7 @@ package struct WALReplay {
   package var chain: [UInt64] = []
   package var frameCount = 0
   package var changeCount = 0
-  /// The log breaks before a position that was known to be durable (rule 9).
+  /// Whether the log is damaged or lacks durable frames (rule 9).
   package var isDamaged = false
   /// A frame or a later use of a file lies behind the end. A crash leaves such frames if it loses others that were not
   /// durable.
@@ -125,7 +125,7 @@ package struct WALReplay {
   }
 
   /// Follows the log from `position`. Frames count as long as they are whole, in order, and before the cut that the
-  /// next file names. `isClean`: the writer ended here, so with no frame behind there is no damage to look for.
+  /// next file names. `isClean`: the store was closed at `position`. If nothing follows, damage is not sought.
   package static func run(
     _ scan: WALScan, from position: WALPosition, isClean: Bool = false, into target: inout some ReplayTarget
   ) -> WALReplay {

@@ -12,8 +12,8 @@ final class LogEraser: StorePart {
     self.logSizer = logSizer
   }
 
-  /// Overwrites every old log file with zeros, and continues the log in an erased one. Returns false if a file must
-  /// stay because no checkpoint vouches for payloads in it.
+  /// Overwrites all old log files with zeros and continues the log in one. Returns false if old frames stay: no
+  /// checkpoint vouches for their payloads, or no file is free.
   func eraseLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     if wal == nil { throw .readOnly }
     try checkpointer.writeCheckpoint(growsLog: false, upkeep)

@@ -24,7 +24,7 @@ struct MissCurveRecord: Sendable, Equatable {
     var logicalByteCount: Int
     var bytesOnDisk: Int
 
-    /// Bytes of values in a store that has grown to its budget as it is now.
+    /// Estimated bytes of values once this store fills its budget.
     var valueByteCount: Int {
       guard logicalByteCount > 0, bytesOnDisk > 0 else { return byteBudget }
       let share = Double(logicalByteCount) / Double(bytesOnDisk)

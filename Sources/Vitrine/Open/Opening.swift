@@ -169,7 +169,7 @@ struct Opening {
   private func hasBothCopies(_ root: any Directory) throws(StoreError) -> Bool {
     let file = try openIfReadable(CacheFormat.storeFile, root)
     guard let copies = file.map({ StoreIdentity.copies(in: $0) }), copies.allSatisfy(\.isValid) else { return false }
-    // The first copy of a conversion may have the new version alone.
+    // An interrupted conversion may have changed only one copy.
     return copies.allSatisfy { $0.version == copies[0].version }
   }
 

@@ -28,8 +28,8 @@ package func zeroMemory(_ start: UnsafeMutableRawPointer, _ count: Int) {
   #endif
 }
 
-/// Zeroed memory. Aligned memory, and more than two pages, come straight from the system. Such memory costs nothing
-/// until it is touched, and the system has it back when it is freed. So a growing table stays within its bytes per
+/// Zeroed memory. If it is aligned or has more than two pages, it comes from the system. Such memory costs nothing
+/// until it is touched, and returns to the system when it is freed. So a growing table stays within its bytes per
 /// entry. Other memory comes from the allocator, because two system calls for each of a hundred small tables would be
 /// most of the time to open a small store.
 ///
@@ -45,7 +45,7 @@ package struct PageMemory: @unchecked Sendable {
   private static let mostProvided = 16 << 20
 
   /// Allocates memory. Returns nil if none is left. `isAligned`: the memory begins on a page, like that of a mapped
-  /// file. `isExact`: a small size is not rounded up to a page, for memory with one piece for each URL.
+  /// file. `isExact`: a small size is not rounded up to a page. Use it for many small blocks.
   /// `isUsedWhole`: all pages will be used at once. The system then provides them together, instead of one at each
   /// first read and again at each first write.
   package init?(byteCount: Int, isAligned: Bool = true, isExact: Bool = false, isUsedWhole: Bool = false) {

@@ -25,8 +25,8 @@ final class MappedSegments: StorePart {
   }
 
   private func mapAgain(_ slot: Int, _ upkeep: borrowing UpkeepLock.Held) {
-    // The file may have been cut to its written part. If another program has cut it further, it stays unmapped, and
-    // reads of the file fail.
+    // The file may have been cut to its written part. If another program has cut it further, the segment stays
+    // unmapped, and reads fail.
     guard let segment = catalog.segments.segment(slot), let storage = segment.storage,
       let file = try? storage.openFile(), let fileByteCount = try? file.status().byteCount,
       let mapping = try? Segment.map(file, byteCount: min(fileByteCount, storage.byteCount))

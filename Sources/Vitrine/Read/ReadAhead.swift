@@ -1,4 +1,4 @@
-/// Reads the heads that a commit compares before the commit lock is taken.
+/// Reads the heads that a commit will compare, ahead of the commit lock.
 ///
 /// A commit compares keys and updates accounts by the heads of the records that it displaces. Heads that were not used
 /// recently have to be read from the disk. Every writer waits for the commit lock, so the heads are read before: into
@@ -25,7 +25,7 @@ final class ReadAhead: StorePart {
         continue
       }
       if operations[index].record?.mayReplace == false {
-        // Entries of the URL that came since then are read under the lock.
+        // The put found no entries. Later ones are read under the lock.
       } else if operations[index].record != nil, Style.isOriginal(operations[index].key.style, tag: hash.styleTag) {
         let isLookedAt = looks < OriginalSources.mostCrowdLooks && catalog.keys.lastChange(hash) != nil
         readStyles(beside: operations[index], isLookedAt ? crowds[index]?.outdated ?? [] : nil, heads)
@@ -81,8 +81,8 @@ final class ReadAhead: StorePart {
     for (hash, location) in catalog.styles(of: hash) { readEntry(hash, location, heads) }
   }
 
-  /// Reads the styles that a new original removes because they were made from the old one: the chosen ones, or all that
-  /// may be.
+  /// Reads the styles that a new original removes because they were made from the old one: `chosen`, or all dependent
+  /// ones.
   private func readStyles(
     beside original: PendingOperation, _ chosen: [(KeyHash, Location)]?, _ heads: HeadsAhead?
   ) {

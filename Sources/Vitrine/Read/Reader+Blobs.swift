@@ -113,8 +113,8 @@ extension Reader {
   static let mostLooks = 8
 }
 
-// Every counted get is offered to the sample of requests (``MissSampler``). Most keys are not sampled: then the get
-// compares the key's hash with the threshold of the sample, and does nothing else.
+// Every counted get is offered to the sample of requests (``MissSampler``). Most keys are not sampled. For them, the
+// offer only compares the key's hash with the threshold of the sample.
 extension Reader {
   /// Borrows the bytes of a key for a get that counts.
   @inline(__always)

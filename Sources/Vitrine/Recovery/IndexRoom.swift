@@ -19,13 +19,13 @@ package struct IndexRoom: Sendable, Equatable {
     2 * (fileByteCount - other.fileByteCount) + (blockCount - other.blockCount) * Piece.blockByteCount
   }
 
-  /// The smaller room of both.
+  /// The smaller of each size.
   package func intersection(with other: IndexRoom) -> IndexRoom {
     IndexRoom(
       fileByteCount: min(fileByteCount, other.fileByteCount), blockCount: min(blockCount, other.blockCount))
   }
 
-  /// The larger room of both.
+  /// The larger of each size.
   package func united(with other: IndexRoom) -> IndexRoom {
     IndexRoom(
       fileByteCount: max(fileByteCount, other.fileByteCount), blockCount: max(blockCount, other.blockCount))

@@ -2,7 +2,7 @@
 /// newest deltas that it writes together with the changes since the last checkpoint.
 ///
 /// All sizes are words. The *base* is the index as it is now. Deltas together have at most five eighths of the base.
-/// While they have more than an eighth, each change pays for twice its size of parts that are written anew, oldest
+/// While they have more than an eighth, parts of twice the size of the changes are also written anew, oldest
 /// first. So all parts are replaced before further changes amount to half of the base. A delta is left out when all of
 /// its shards have been written anew.
 package struct PiecePlan: Equatable {
@@ -147,7 +147,7 @@ package struct PiecePlan: Equatable {
   }
 
   /// Absorbs deltas that are no larger than the changes collected so far, newest first. So each change is written
-  /// again at most once for each doubling, and few small deltas are left.
+  /// again at most once for each doubling of its delta. Few deltas stay.
   private static func absorbed(_ state: State, _ deltas: [Int], base: Int) -> [Int] {
     var absorbed: [Int] = []
     var words = max(state.journalWords, Piece.wordsPerBlock)
@@ -183,7 +183,7 @@ package struct PiecePlan: Equatable {
   // MARK: Room
 
   /// Returns the blocks that an area needs for a base of `base` words and a journal of at most `journal` words. With
-  /// them, a checkpoint always has room for its pieces once the root before it was published again.
+  /// them, a checkpoint has room for its pieces once the older root is erased.
   ///
   /// The result for a larger base is never smaller.
   package static func blockCount(base: Int, journal: Int, smallBase: Int = PiecePlan.smallBase) -> Int {

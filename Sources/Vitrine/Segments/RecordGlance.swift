@@ -53,7 +53,7 @@ struct RecordGlance {
   @inline(__always) var sequence: UInt64 { start.u64(16) }
   @inline(__always) var isSliding: Bool { start.u16(6) & RecordHeader.Flags.sliding.rawValue != 0 }
   @inline(__always) var hasNamedSource: Bool { start.u16(6) & RecordHeader.Flags.namedSource.rawValue != 0 }
-  /// The fields precede the URL, so they lie in the record.
+  /// The source precedes the URL, so it lies in the record.
   @inline(__always) func has(_ source: Source) -> Bool {
     let flags = start.u16(6)
     guard flags & RecordHeader.Flags.source.rawValue != 0, start.u8(94) == source.byteCount else { return false }

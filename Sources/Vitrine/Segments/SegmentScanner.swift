@@ -29,9 +29,9 @@ package struct SegmentScanner {
     RecordHeader.fixedByteCount + 32 + 8 * (RecordHeader.largestPayload / RecordHeader.pieceByteCount) + 65536 + 255
     + 65536
 
-  /// Calls `body` with each record whose head is intact. Calls `damage` with each place that begins like a record
-  /// and is not one, and with each page that the disk does not deliver. Payloads are not read. `byteCount`: the
-  /// file's. Returns the end of the last record.
+  /// Calls `body` with each record whose head is intact. Calls `damage` with each other place that begins like
+  /// a record, and with each page that the disk does not deliver. No payload is checked. `byteCount`: the file's
+  /// size. Returns the end of the last record.
   package func records(
     byteCount: Int, _ body: (Found) -> Void, damage: (_ offset: Int, _ what: Damage) -> Void = { _, _ in }
   ) -> Int {

@@ -1,5 +1,5 @@
-/// The id of a store, drawn at random when it is made. Every checksum of its files is taken under it, so that a
-/// file of another store fails every check.
+/// The id of a store, drawn at random when the store is made. Checksums of records, pieces and checkpoint bodies
+/// use it, so data of another store fail.
 package struct StoreID: Hashable, Sendable {
   package let low: UInt64
   package let high: UInt64

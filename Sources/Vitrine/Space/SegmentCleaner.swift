@@ -66,8 +66,8 @@ final class SegmentCleaner: StorePart {
   /// The most segments that one step looks at.
   private static let mostLooks = 32
 
-  /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes, or
-  /// one entry more, and subtracts the bytes evicted. `queuedCount` counts the segments queued again in one request.
+  /// Reclaims the space of one segment, or queues it again. Expired entries go first. Evicts at most `most` bytes or
+  /// one larger entry, and subtracts the bytes. `queuedCount` counts the segments queued again in one request.
   /// With `reclaimsDead`, dead bytes between live ones are reclaimed before live entries are dropped.
   func clean(
     by rules: CleaningRules, reclaimsDead: Bool, most: inout Int, queuedCount: inout Int,
@@ -75,7 +75,7 @@ final class SegmentCleaner: StorePart {
   ) throws(StoreError) -> Step {
     var step = Step()
     try gate.requireWritable(closing: true)
-    // Rewriting existing entries must not evict others, and failed-sync recovery works from a list of locations.
+    // Failed-sync recovery rewrites entries by a list of locations, so it must not evict or move others.
     if gate.mistrustsEarlierRecords { return step }
     let expired = try expirer.expire(count: .max, byteCount: .max, lookingAt: Expirer.mostLooks, upkeep)
     step.removedCount = expired.removedCount
@@ -125,7 +125,7 @@ final class SegmentCleaner: StorePart {
       return step
     }
     let mayStay = queuedCount < SegmentCleaner.mostQueuedAgain
-    // Pinned records that were copied here would be copied again and again. The segment stays.
+    // Copies of the pinned records would be copied again and again. The segment stays.
     let pinnedByteCount = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
     if !mayStay, !victim.isSparse, 2 * pinnedByteCount >= victim.byteCount { return step }
     noteUses(of: items, victim, segmentByteCount, upkeep)
@@ -136,8 +136,8 @@ final class SegmentCleaner: StorePart {
       queueAgain(segment, victim, items, by: rules)
       return step
     }
-    // If the turns of other records do not suffice to free space, each entry with another head is looked at. Otherwise
-    // uses of entries that use other payloads would keep these payloads, and no copy would spend those uses.
+    // If records with their own heads free too little, each entry with another head is examined. Otherwise an entry
+    // that uses another payload by now would keep this payload, and no copy would spend its uses.
     let mayBeVain = CleaningPlan.isVain(victim, items.map(\.plainByOwnHead))
     let asked = mayBeVain ? Array(items.indices) : plan.drops
     let strangers = asked.filter { isStranger(items[$0]) }

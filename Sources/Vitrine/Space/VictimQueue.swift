@@ -22,7 +22,7 @@ struct VictimQueue {
     return victims
   }
 
-  /// Returns victims that were not evicted to the queue, as the next ones.
+  /// Puts victims that were not evicted back, as the next ones.
   mutating func putBack(_ victims: ArraySlice<Victim>) { queue.append(contentsOf: victims.reversed()) }
 }
 

@@ -64,7 +64,7 @@ final class OriginalSources: StorePart {
   /// their own.
   private static let mostOutdated = 64
 
-  /// The most looks at crowded URLs, together with evictions of a URL's styles that found no entry, in one commit.
+  /// The most looks of one commit: at crowded URLs, and for evictions of a URL's styles that found no entry.
   /// After them, the commit looks at the entries under the commit lock and ignores the limit of styles of a URL.
   /// Evictions for the budget of a style are counted separately (``EntryLimits``).
   static let mostCrowdLooks = 8

@@ -136,7 +136,7 @@ final class StagedFiles: StorePart {
     for body in commitLock.withLock({ held in held.state.unfinished.all }) { drop(of: body) }
   }
 
-  /// Turns the file into a segment, with room around the payload of `put`, assigned to the body. Bytes, length and name
+  /// Turns the file into a segment, and assigns the room for the record of `put` to the body. Bytes, length and name
   /// are durable before the first frame that names the file (rule 8).
   func name(_ staged: StagedFile, _ put: PreparedPut, mapping: Mapping, for body: UnfinishedBody) throws(StoreError) {
     try upkeepLock.withLock { upkeep throws(StoreError) in try name(staged, put, mapping: mapping, for: body, upkeep) }

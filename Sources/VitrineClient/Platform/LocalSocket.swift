@@ -126,7 +126,7 @@ final class LocalSocket: Sendable {
     }
   }
 
-  /// Waits until the socket is ready, if a call has failed because it was not.
+  /// Waits until the socket is ready, if a call would have blocked. Throws other errors except EINTR.
   private func goOn(after code: Int32, until events: Int16, _ limit: CallLimit) throws(ClientError) {
     if code == EINTR { return }
     guard code == EAGAIN || code == EWOULDBLOCK else { throw .interrupted(reason: String(cString: strerror(code))) }

@@ -47,7 +47,7 @@ extension DecoderFrame {
     }
   }
 
-  /// Returns the error, or nil for a frame of another kind.
+  /// Returns the error, or nil without a known error code.
   func error(of format: ImageFormat) -> ImageError? {
     guard kind == .failed else { return nil }
     switch numbers[0] {

@@ -17,7 +17,7 @@
       byteCount: ContentDecoder.pieceByteCount, alignment: 16)
     private(set) var hasEnded = false
     private var hasBegun = false
-    /// Whether the data after the last member is not another member. All later bytes are then ignored.
+    /// Whether bytes that begin no member follow the last member. All later bytes are then ignored.
     private var ignoresRest = false
 
     init(_ form: Form) throws {

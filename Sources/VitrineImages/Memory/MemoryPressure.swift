@@ -44,10 +44,10 @@ public final class MemoryPressure: Sendable {
   private let watch: Watch
   private let state = Locked(State())
 
-  /// Creates an observer of the system's memory pressure.
+  /// Creates a reporter of the system's memory pressure.
   public convenience init() { self.init(MemoryPressure.system) }
 
-  /// Creates an observer with a given watch. With nil, only ``report(_:)`` reports levels.
+  /// Creates a reporter with a given watch. With nil, only ``report(_:)`` reports levels.
   init(_ watch: Watch?) { self.watch = watch ?? { _ in nil } }
 
   /// Returns an object that watches nothing. The app calls ``report(_:)``.

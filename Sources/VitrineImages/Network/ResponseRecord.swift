@@ -82,7 +82,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     staleWhileRevalidating = (control.staleWhileRevalidate ?? 0) * 1000
     staleIfError = (control.staleIfError ?? 0) * 1000
     statedFreshUntil = ResponseRecord.freshUntil(control, headers, now)
-    // The shorter lifetime, because the one that is passed on to users is the same.
+    // The shorter lifetime applies, because the server also sends it to its users.
     if isShared, let shared = control.sharedMaxAge, !control.isNoCache, !control.isNoStore {
       control.maxAge = shared
       statedFreshUntil = min(statedFreshUntil ?? .max, ResponseRecord.freshUntil(control, headers, now) ?? .max)
@@ -91,7 +91,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   }
 
   private static func freshUntil(_ control: CacheControl, _ headers: [String: String], _ now: Int64) -> Int64? {
-    // Such a response is shown only for the request that it answers.
+    // The response is stale at once: later requests ask the server.
     if control.isNoCache || control.isNoStore { return now }
     let age = CacheControl.age(headers["age"] ?? "")
     if let maxAge = control.maxAge { return now + (maxAge - age) * 1000 }
@@ -132,7 +132,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   /// The end of freshness in milliseconds since 1970, by the response and by the age limit, or nil if it never ends.
   var freshUntil: Int64? { ResponseRecord.earlier(statedFreshUntil, confirmedAt, ageLimit) }
 
-  /// Returns the earlier one of the end of freshness that a response states, and the one by an age limit.
+  /// Returns the earlier of the end of freshness that a response states and the end by an age limit.
   static func earlier(_ stated: Int64?, _ confirmedAt: Int64?, _ ageLimit: Int64?) -> Int64? {
     guard let ageLimit, let confirmedAt else { return stated }
     return min(stated ?? .max, confirmedAt + min(max(ageLimit, 0), 1 << 60))
@@ -144,7 +144,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     set { hash = newValue?.stored }
   }
 
-  // MARK: Asking it
+  // MARK: Freshness
 
   enum Standing: Hashable {
     case fresh
@@ -189,7 +189,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     var headers: [String: String] = [:]
     headers["If-None-Match"] = entityTag
     headers["If-Modified-Since"] = lastModified
-    // A request cannot have them, and would fail for ever.
+    // Control characters would make each request fail.
     return headers.filter { $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
   }
 

@@ -4,15 +4,15 @@ extension PicturePipeline {
   // MARK: Saving
 
   /// Stores a bitmap as the original of a key, in place of the previous original. Pictures that styles made from the
-  /// previous one become misses, in the storage, in memory, and in work under way. Encodes the bitmap in turn with
-  /// decodings.
+  /// previous one become misses, in the storage, in memory, and in work under way. The encoding is limited like a
+  /// decoding.
   ///
   /// - Parameters:
   ///   - image: The bitmap, within the decoder's limits.
   ///   - key: The key of the original.
   ///   - format: The format, or nil for the choice of the configured encoder: by default JPEG of quality 0.8, or PNG if
   ///     pixels are transparent.
-  ///   - quality: The quality of JPEG and WebP, from 0 to 1, or nil for the encoder's quality, or 0.8.
+  ///   - quality: The quality of JPEG and WebP, 0 to 1. Nil: 0.8, or the encoder's if `format` is nil.
   /// - Throws: `cannotEncode` if the format cannot hold the pixels, such as transparent ones in JPEG; `tooLarge` above
   ///   the decoder's limits, since the picture could not be shown again; `invalidArgument` without a storage. After
   ///   these errors nothing has changed. If the storage throws, the key may have lost its previous original.

@@ -12,15 +12,15 @@
 /// | Lanczos 3   | 1.01 | 0.82 | 0.03  | 7 %, twice                    |
 ///
 /// The area kernel shows beats on bricks, fences and writing; the triangle kernel makes a thumbnail look out of focus.
-/// Lanczos costs half as much again, and in linear light its rings show beside lamps and letters. Those of Catmull-Rom
+/// Lanczos costs 1.5 times as much, and in linear light its rings show beside lamps and letters. Those of Catmull-Rom
 /// are hardly visible.
 enum ResamplingKernel: Sendable, CaseIterable {
   case catmullRom
   case triangle
   case area
 
-  /// The source pixels on either side, at a scale of 1 or above. Below 1 it is multiplied by the inverse scale, as in
-  /// Pillow's kernels BICUBIC, BILINEAR and BOX, which are the same.
+  /// The source pixels on either side, at a scale of 1 or above. Below 1, the radius is multiplied by the inverse
+  /// scale. Pillow has the same kernels: BICUBIC, BILINEAR and BOX.
   var radius: Double {
     switch self {
     case .catmullRom: 2

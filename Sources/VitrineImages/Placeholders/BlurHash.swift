@@ -3,7 +3,7 @@ import Foundation
 /// The algorithm BlurHash, published by Wolt at https://github.com/woltapp/blurhash (Algorithm.md): amounts of light as
 /// a sum of at most 9 by 9 cosines, in text of base 83.
 enum BlurHash {
-  /// Up to 4 cosines across and 3 down, or 3 and 4 for a portrait: 28 characters. Transparent parts get the average
+  /// Uses 4 cosines across and 3 down, or 3 and 4 for a portrait: 28 characters. Transparent parts get the average
   /// color of the picture, since the text holds no alpha.
   static func text(of picture: SmallPicture) -> String {
     let (width, height) = (picture.size.width, picture.size.height)

@@ -10,8 +10,8 @@ struct SmallPicture {
   private(set) var pixels: [SIMD4<Double>]
 
   static let longestSide = 32
-  /// The number of pixels of the large picture, in each direction, that a pixel here is the average of. The hashes
-  /// average all pixels again, so more would make no visible difference. The number bounds the cost.
+  /// The largest number of samples of the large picture, in each direction, for one pixel here. The hashes average all
+  /// pixels again, so more samples would make no visible difference. The number bounds the cost.
   private static let samplesPerSide = 2
 
   /// Creates a picture from its pixels, whose number must fit the size.

@@ -41,7 +41,7 @@ public struct StoreStorage: ImageStorage {
     return StoredOriginal(bytes: .blob(blob), metadata: blob.metadata)
   }
 
-  /// Puts an original. If its digest differs from the previous one, removes all styles of the key. Throws
+  /// Puts an original. Unless its digest equals the stored one, removes all styles of the key. Throws
   /// `StoreError`.
   public func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
     let options = options(metadata)
@@ -60,7 +60,7 @@ public struct StoreStorage: ImageStorage {
     if isOther { await index.forget([key]) }
   }
 
-  /// Stores the digest of an original. If it differs from the previous one, removes all styles of the key. Throws
+  /// Stores the digest of an original. Unless it equals the stored one, removes all styles of the key. Throws
   /// `StoreError`.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
     let isOther = try await threads.run { [self] in

@@ -138,9 +138,9 @@ final class Connection {
     return false
   }
 
-  /// Stops reading until the loop has looked at the other connections. The socket need not accept bytes then: Linux
-  /// counts a Unix socket as writable only while the peer has left at most a quarter of the buffer unread, and a client
-  /// may read the answers after it has sent all requests.
+  /// Stops reading until the loop has looked at the other connections. Resumes even if the socket is not writable:
+  /// Linux counts a Unix socket as writable only while the peer has left at most a quarter of the buffer unread, and a
+  /// client may read the answers after it has sent all requests.
   private func letOthersWork(_ received: UnsafeRawBufferPointer, from taken: Int) -> Bool {
     keep(received, from: taken)
     readEvent?.remove()

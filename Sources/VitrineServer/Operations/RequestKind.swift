@@ -4,7 +4,7 @@ enum RequestKind: Int, CaseIterable {
   case metaGet, metaSet, metaDelete, metaArithmetic, memcachedOther
   case httpGet, httpHead, httpPut, httpDelete, httpPicture, httpReport, httpOther
 
-  /// The kind of a memcached command, by its first word. Retrievals of the classic protocol begin elsewhere.
+  /// The kind of a memcached command, by its first word. Of classic retrievals, only refused ones come here.
   init(memcached word: UnsafeRawBufferPointer) {
     if word.count == 2, word[0] == UInt8(ascii: "m") {
       switch word[1] {

@@ -63,7 +63,7 @@ enum LogFile {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Whether a write returns at once.
+  /// Waits up to the time limit. Returns whether a write returns at once.
   static func isReady(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&wanted, 1, milliseconds) > 0

@@ -38,7 +38,7 @@ public struct ServerOptions: Sendable {
   public var addresses: [ServerAddress] = [.tcp(host: "127.0.0.1", port: 11211)]
   /// Listening sockets that another program has opened, such as systemd. The server closes them when it stops.
   public var inheritedSockets: [Int32] = []
-  /// Where clients of HTTP connect; none by default.
+  /// The addresses for HTTP clients; none by default.
   public var webAddresses: [ServerAddress] = []
   /// Listening sockets for HTTP that another program has opened.
   public var inheritedWebSockets: [Int32] = []
@@ -54,8 +54,8 @@ public struct ServerOptions: Sendable {
   /// The memory in bytes for values that are collected while they arrive and for values that are sent from copies,
   /// together. Values above 1 MiB are usually not collected, but written to the store while they arrive.
   public var memoryByteCount = 256 << 20
-  /// Milliseconds without a request after which a connection is closed; 0 for no limit. An HTTP connection is closed
-  /// after 60 seconds at the latest. While its client has mapped values, an HTTP connection has no limit.
+  /// Milliseconds without a request after which a connection is closed; 0 for no limit. For an HTTP connection the
+  /// limit is at most 60 seconds. While its client has mapped values, an HTTP connection has no limit.
   public var idleMilliseconds = 0
   /// Whether clients may remove all items by `flush_all`.
   public var allowsFlush = true
@@ -66,7 +66,7 @@ public struct ServerOptions: Sendable {
   public var credentials: Credentials?
   /// Makes the pictures of `/image/STYLE/URL`. Nil refuses such requests.
   public var pictures: (any PictureMaking)?
-  /// Where the server writes a line for each event. The program closes it after the server has stopped. Nil for no log.
+  /// The log, with a line for each event; nil for none. The program closes the log after the server has stopped.
   public var log: ServerLog?
 
   /// The defaults.

@@ -86,7 +86,7 @@ package struct Crash: Sendable, CustomStringConvertible {
   /// The last operation that was complete; nil before the first.
   package let last: DiskOperation?
   package let policy: CrashPolicy
-  /// Equal for disks that cannot be told apart, or, if so chosen, that differ only in the written bytes.
+  /// Equal for disks that cannot be told apart. With compared shapes, the written bytes may differ.
   package let fingerprint: UInt64
   /// The number of the expectations at that moment.
   package let expected: Int

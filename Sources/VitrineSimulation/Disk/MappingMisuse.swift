@@ -1,10 +1,10 @@
-/// The stores into mappings that have undefined results on a real disk: one past the end of the file kills the process,
-/// and so may one into a hole on a full disk.
+/// The stores into mappings that have undefined results on a real disk. A store past the end of the file kills the
+/// process. On a full disk, a store into a hole may kill it too.
 struct MappingMisuse: Sendable {
   /// A sentence for each such store.
   private(set) var texts: [String] = []
 
-  /// Notes a store if it is not to a mapped part of the file that has blocks.
+  /// Notes a store to a part of the file that is not mapped or has no blocks.
   mutating func check(storeTo range: Range<Int>, of file: LiveFile, _ path: String) {
     if file.memory == nil || range.lowerBound < 0 || range.upperBound > file.byteCount {
       texts.append("store to [\(range.lowerBound), \(range.upperBound)) of \(path), which is not a mapped part of it")

@@ -11,7 +11,7 @@ struct FaultRound {
   /// Called with the place before each inspection.
   var enter: (CrashPlace) -> Void = { _ in }
 
-  /// The number of parts of the possible faults; other workloads have their turn in between.
+  /// The number of faults in one part; other workloads have their turn between parts.
   private static let partCount = 25
 
   func run(_ task: ExplorationBoard.Task) {

@@ -1,7 +1,7 @@
 /// The tasks of one workload that are left, and the signs that further ones give nothing new.
 struct WorkloadBacklog {
   private let workload: Int
-  /// The begun rounds of crashes. The next one is the last element.
+  /// The passes left of begun rounds of crashes. The last element is next.
   private var passes: [ExplorationBoard.Task] = []
   /// The number of consecutive passes without a new image.
   private var barrenPasses = 0
@@ -38,7 +38,7 @@ struct WorkloadBacklog {
     }
   }
 
-  /// Ends a pass that found this many new images. Returns whether further ones give no more.
+  /// Ends a pass that found this many new images. Returns whether to drop further passes.
   mutating func endPass(newImages: Int) -> Bool {
     barrenPasses = newImages > 0 ? 0 : barrenPasses + 1
     return barrenPasses >= WorkloadBacklog.mostBarrenPasses

@@ -1,7 +1,7 @@
 import Vitrine
 
 /// Contract 5: recounted live, dead and free bytes match the store's figures and its files, every live payload has
-/// a key, and no two overlap.
+/// a key, and no two live parts overlap.
 package enum Accounts {
   /// Returns a description of the violation, or nil. The size of a record with a damaged head is unknown. So beside
   /// damage the store may count more bytes than exist, but never fewer.

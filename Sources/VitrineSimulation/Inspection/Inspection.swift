@@ -108,7 +108,7 @@ package struct Inspection {
     func hasEvicted(_ store: CacheStore) -> Bool { evictions(store) > 0 }
   }
 
-  /// Expects that every key has its earlier content, or none as before. As many as were evicted may have none.
+  /// Expects that every key has its earlier content, or none as before. Up to `evictedCount` may have lost theirs.
   func expectUnchanged(
     _ found: [CacheKey: Content], _ store: CacheStore, evictedCount: Int, _ when: String
   ) throws {
@@ -166,7 +166,7 @@ package struct Inspection {
   }
 
   static let extra = CacheKey("after the crash")
-  /// No store of a workload has as many segments.
+  /// More than any workload's store has segments.
   private static let mostCompactionSteps = 200
 
   private func check(_ world: SimulatedWorld) throws {
@@ -291,8 +291,8 @@ package struct Inspection {
 
   private static let filesOfTheFolder = ["STORE", "LOCK", "COUNTERS", "USES", "CACHEDIR.TAG"]
 
-  /// Repeats the changes that may have been lost; they must have the same effect as before. Returns the changes,
-  /// and whether a loss of power may not undo them.
+  /// Repeats the changes that may have been lost; they must have the same effect as before. Returns the changes of
+  /// each step, and whether they are synced.
   @discardableResult
   func repeatInterruptedChanges(_ store: CacheStore) throws -> [(changes: [History.Change], isSynced: Bool)] {
     let evictedAtFirst = store.statistics().evictedCount

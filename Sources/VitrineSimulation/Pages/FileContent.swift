@@ -27,7 +27,7 @@ struct FileContent: Sendable {
 
   func hasPage(_ number: Int) -> Bool { number < pages.count && pages[number] != nil }
 
-  /// The pages that have blocks.
+  /// Calls `body` with each page that has blocks.
   func forEachPage(_ body: (_ number: Int) -> Void) {
     for (number, page) in pages.enumerated() where page != nil { body(number) }
   }

@@ -22,8 +22,8 @@ extension RecordedStore {
     }
   }
 
-  /// Runs the store's background work now: all changes so far must survive a loss of power, unless the disk failed
-  /// it. If memory for a sync or descriptors were short, it repeats that work a second later.
+  /// Runs the store's background work now. All changes so far must survive a loss of power, unless a call to the disk
+  /// failed. If a sync lacked memory or descriptors, the store repeats the work a second later.
   public func upkeep() {
     history.flush(isPromise: false) {
       let strikeCount = world.disk.strikeCount
@@ -204,11 +204,11 @@ extension RecordedStore {
     case remove(String, synced: Bool)
   }
 
-  /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change runs on its
-  /// own thread, one begun after the other: a buffered change ends there, a synced one shares a later sync. Returns
-  /// when all have ended. Without such a sync they follow the body; so do the bystanders behind one that waits for the
-  /// body. Their keys must differ from those of the body, and the entries that they change must exist. Throws the
-  /// errors of `body`.
+  /// Runs `body`. While its sync of that number (counted from 1) is in progress, each bystander's change begins on its
+  /// own thread, one after the other. A buffered change ends there; a synced one shares a later sync. If a change waits
+  /// for the body, those behind it follow the body. If the body has no such sync, all changes follow it. Returns when
+  /// all have ended. Their keys must differ from those of the body, and the entries that they change must exist. Throws
+  /// the errors of `body`.
   public func overlap(sync number: Int = 1, _ bystanders: [Bystander], _ body: () throws -> Void) throws {
     let evictedBefore = evictions.keys.count
     // If a content of a bystander's key was evicted, it is not known which one, and when.

@@ -1,6 +1,6 @@
 /// The sizes and bytes of the entries of workloads.
 extension RandomNumberGenerator {
-  /// Compressible every third time.
+  /// Compressible with probability 1/3.
   mutating func bytes(_ count: Int, _ number: Int) -> [UInt8] {
     below(3) == 0
       ? (0..<count).map { UInt8(truncatingIfNeeded: ($0 / 9 + number) % 23) } : RecordedStore.bytes(count, number)

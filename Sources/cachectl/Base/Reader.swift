@@ -28,7 +28,7 @@ package struct Reader {
     lostCount = store.statistics().lostCount
   }
 
-  /// Passes the value to `body`; returns the reason if there is none.
+  /// Passes the value to `body`; without a value, returns the reason.
   package mutating func get(_ key: CacheKey, _ body: (RawSpan) throws -> Void) throws -> AbsenceReason? {
     // A get that finds damage drops the entry, which then looks as if it never existed. So the key is looked up before.
     let before = store.lookup(key)

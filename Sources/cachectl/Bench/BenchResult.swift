@@ -1,6 +1,6 @@
 import CacheCtlKit
 
-/// One measured operation, with the bare disk beside it if that has a comparable one.
+/// One measured operation, with its counterpart on the bare disk if there is one.
 struct BenchResult {
   struct Raw {
     let name: String

@@ -2,8 +2,8 @@ import CacheCtlKit
 import Synchronization
 import Vitrine
 
-/// Puts, each kind beside the bare disk: rounds of both alternate, with the same bytes, and the order changes from
-/// round to round.
+/// Puts of each kind, and the same writes on the bare disk. A round does both with the same bytes, in an order that
+/// changes from round to round.
 struct WriteBenchmark {
   private struct Kind {
     let name: String

@@ -45,7 +45,7 @@ actor BriefWriter {
     }
   }
 
-  /// Set if another process kept the lock. Later changes then do not wait for it.
+  /// The error if another process kept the lock. Later changes throw it at once.
   nonisolated var lockError: StoreError? { errors.withLock { $0.lock } }
   /// The first error of a closing.
   nonisolated var closingError: StoreError? { errors.withLock { $0.closing } }

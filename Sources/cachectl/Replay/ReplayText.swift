@@ -102,7 +102,7 @@ enum ReplayText {
     return "\(Quantity.bytes(budget.byteCount)) (\(sharePercent(share)) of all objects)"
   }
 
-  /// `0.3 %`, `10 %`: without zeros at the end.
+  /// `0.3 %`, `10 %`: without needless decimals.
   static func sharePercent(_ share: Double) -> String {
     var text = Quantity.fixed(100 * share, places: 3)
     while text.hasSuffix("0") { text.removeLast() }

@@ -25,7 +25,7 @@
       var allowsPrivateAddresses = false
       /// The time limit of a picture.
       var seconds = 30
-      /// The age at which an origin is asked again, at most.
+      /// The largest age at which an origin is asked again.
       var mostAgeSeconds = 86_400
     }
 
@@ -45,11 +45,11 @@
         storage: PictureStorage(store), loader: loader, decoder: decoder, encoder: encoder)
       configuration.styledForm = .encoded
       configuration.placeholders = nil
-      // The store's own cache serves: pictures are sent as files, not as bitmaps.
+      // A cache of bitmaps has no use, because pictures are sent as files.
       configuration.memory = MemoryLimits(cost: 0)
       configuration.isShared = true
       configuration.maximumAgeMilliseconds = Int64(rules.mostAgeSeconds) * 1000
-      // A download ends before the place of its picture is free, so that a silent server does not take those of others.
+      // A download ends before the place of its picture is free, so that a silent server takes no further places.
       configuration.attemptCount = 1
       configuration.silenceMilliseconds = (rules.seconds + 1) * 1000
       // Together with the limits of an original, these bound the memory.
@@ -123,7 +123,7 @@
           content, mediaType: picture.format.mimeType, freshSeconds: freshSeconds, isNoStore: picture.isNoStore))
     }
 
-    /// Notes the reason. The pipeline remembers failed loads by their words alone.
+    /// Notes the kind of refusal. The pipeline remembers only a failed load's reason.
     private func refused(_ refusal: PictureAnswer.Refusal, _ reason: String) -> PictureAnswer {
       reasons.withLock { reasons in
         if reasons.count >= PictureMaker.mostReasons { reasons = [:] }

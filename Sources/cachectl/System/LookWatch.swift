@@ -9,7 +9,7 @@ final class LookWatch: Sendable {
   private let began: Guarded<[UInt64?]>
   private let lines: Lines
 
-  /// No inspection takes a hundredth of it on an idle machine.
+  /// On an idle machine, an inspection takes less than 1 % of this.
   private static let longestSeconds: UInt64 = 120
 
   init(threads: Int, seed: UInt64) throws(Failure) {

@@ -1,5 +1,5 @@
-/// A cache of whole objects. Each object counts by its size, without any overhead. Only objects in the cache take
-/// memory.
+/// A cache of whole objects. Each object counts by its size, without any overhead. Only cached objects and ghost ids
+/// take memory.
 ///
 /// An object larger than the capacity is a miss and is not inserted. An object requested with another size than the
 /// cached one is a miss and replaces it.
