@@ -8,8 +8,8 @@ import VitrineC
   import Darwin
 #endif
 
-// Times a get of Swift with a closure, `vitrine_borrow`, and `vitrine_get` with the release of its value, in turn, on the same
-// store and the same keys.
+// Times a get of Swift with a closure, `vitrine_borrow`, and `vitrine_get` with the release of its value, in turn, on
+// the same store and the same keys.
 // usage: bench-c FOLDER [ENTRIES]
 
 /// The sum of the bytes that a call has seen, so that no call can be left out.

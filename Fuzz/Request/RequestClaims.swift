@@ -3,10 +3,10 @@ import Vitrine
 
 @testable import VitrineServer
 
-/// The claims about a connection whose client sends arbitrary bytes: each step takes bytes or waits for more, and waits with less
-/// than its limit; the queue of answers stays bounded; memory is free after the connection; a read-only server changes nothing.
-/// Of HTTP, each answer is well-formed, and the answers do not depend on the pieces in which the bytes arrive. Passed values are
-/// released with the connection.
+/// The claims about a connection whose client sends arbitrary bytes: each step takes bytes or waits for more, and waits
+/// with less than its limit; the queue of answers stays bounded; memory is free after the connection; a read-only
+/// server changes nothing. Of HTTP, each answer is well-formed, and the answers do not depend on the pieces in which
+/// the bytes arrive. Passed values are released with the connection.
 struct RequestClaims {
   private let isWeb: Bool
   private let isReadOnly: Bool

@@ -5,9 +5,10 @@ import FuzzSupport
 /// Bytes for the small files of fixed shape. The first byte says how they are read:
 ///
 /// - bit 0: checksums are corrected
-/// - bits 1 and 2: the file. 0 is `STORE` as its two copies of 512 bytes, 1 the whole of `STORE`, 2 `COUNTERS`, 3 `LOCK`
-/// - bit 3: if set, only the parser runs. Otherwise, a store with the file is opened and used, which is a thousand times
-///   as slow
+/// - bits 1 and 2: the file. 0 is `STORE` as its two copies of 512 bytes, 1 the whole of `STORE`, 2 `COUNTERS`, 3
+///   `LOCK`
+/// - bit 3: if set, only the parser runs. Otherwise, a store with the file is opened and used, which is a thousand
+///   times as slow
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneStoreFile(_ start: UnsafePointer<UInt8>?, _ byteCount: Int) -> CInt {
   var input = FuzzInput(start, byteCount)

@@ -1,7 +1,7 @@
 // AVIF, by libavif. The first picture of a sequence.
 //
-// Under libavif, dav1d writes a line about some damaged pictures to the standard error. libavif cannot silence it. Before
-// version 1, libavif ends the process if memory is short.
+// Under libavif, dav1d writes a line about some damaged pictures to the standard error. libavif cannot silence it.
+// Before version 1, libavif ends the process if memory is short.
 #ifdef VITRINE_MORE_FORMATS
 
 #include <avif/avif.h>

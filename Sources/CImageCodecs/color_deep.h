@@ -1,5 +1,6 @@
 // Exact conversions of 16 bits a channel. LittleCMS has an exact and fast way for 8 bits only. For 16 bits it either
-// computes each pixel with powers, or samples a table of 33 steps a channel, which is off by up to 16 of 255 in shadows.
+// computes each pixel with powers, or samples a table of 33 steps a channel, which is off by up to 16 of 255 in
+// shadows.
 #ifndef COLOR_DEEP_H
 #define COLOR_DEEP_H
 

@@ -112,7 +112,7 @@ bool vitrine_range_is_damaged(const vitrine_range *range, const void *address, s
   return false;
 }
 
-// The handler: async-signal-safe. It takes no lock, allocates nothing and uses no thread-local variable but errno. -----
+// ----- The handler: async-signal-safe. It takes no lock, allocates nothing and uses no thread-local variable but errno.
 
 static vitrine_range *range_of(uintptr_t address) {
   for (vitrine_range *range = atomic_load_explicit(&ranges, memory_order_acquire); range; range = range->next) {

@@ -136,8 +136,8 @@ public final class CacheClient: Sendable {
     try put(bytes, for: CacheKey(url, style))
   }
 
-  /// Removes the value of a URL in a style. Returns whether there was one. Costs a request. Throws ``ClientError``; after
-  /// `interrupted`, the value may have been removed.
+  /// Removes the value of a URL in a style. Returns whether there was one. Costs a request. Throws ``ClientError``;
+  /// after `interrupted`, the value may have been removed.
   @discardableResult
   public func remove(_ url: String, style: Style = .original) throws(ClientError) -> Bool {
     try remove(CacheKey(url, style))

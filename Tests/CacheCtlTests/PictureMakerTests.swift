@@ -111,7 +111,8 @@
         #expect(store.bytes(url) == [1, 2, 3])
         #expect(store.bytes(url, style: Style("square-40")!) == [4, 5])
         #expect(store.contains(PictureStorage.prefix + url, style: Style("square-40")!))
-        // A value that a client stored under the key of a picture, or of its original, is replaced, also if it is a picture.
+        // A value that a client stored under the key of a picture, or of its original, is replaced, also if it is a
+        // picture.
         for value in [[6], try Photo.jpeg()] {
           try store.put(value, for: PictureStorage.prefix + url)
           try store.put(value, for: PictureStorage.prefix + url, style: Style("square-40")!)

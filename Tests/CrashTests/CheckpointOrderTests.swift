@@ -149,8 +149,8 @@ import VitrineSimulation
   @Test func blocksOfAKilledAttemptAreNotTakenForTheNextOne() throws {
     let work = try Workload()
     try work.put("k", Workload.bytes(3000, 1), synced: true)
-    // The older root keeps the first block of the area. The killed attempt overwrites that root and takes another block.
-    // The next attempt takes the first one, so the pieces of the killed attempt stay whole.
+    // The older root keeps the first block of the area. The killed attempt overwrites that root and takes another
+    // block. The next attempt takes the first one, so the pieces of the killed attempt stay whole.
     try work.checkpoint()
     try work.reopen()
     try work.close()

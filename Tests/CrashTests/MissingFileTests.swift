@@ -253,8 +253,8 @@ import VitrineSimulation
     try store.put(Workload.bytes(500, 2), for: "gone", options: PutOptions(durability: .synced))
     try store.remove("gone", durability: .synced)
     try store.checkpoint()
-    // The first file of the log, which only the older checkpoint needs, is used again. A further turn would write another
-    // checkpoint.
+    // The first file of the log, which only the older checkpoint needs, is used again. A further turn would write
+    // another checkpoint.
     try turn(1)
     let generations = [newest, missing].map { path in
       world.disk.contents(path)?.withUnsafeBytes { CheckpointHeader($0)?.generation } ?? 0

@@ -233,8 +233,8 @@ import VitrineSimulation
     store.abandon()
   }
 
-  /// A header lies in two sectors. Power is lost while the first checkpoint of a file is written: that is no damage, and
-  /// frames that are lost behind its position neither.
+  /// A header lies in two sectors. Power is lost while the first checkpoint of a file is written: that is no damage,
+  /// and frames that are lost behind its position neither.
   @Test(arguments: [0..<512, 512..<1024])
   func headerCutOffByALossOfPowerIsNoDamage(_ kept: Range<Int>) throws {
     let (work, lost) = try checkpointBeforeALostFrame()
@@ -316,7 +316,8 @@ import VitrineSimulation
     }
   }
 
-  /// The newest checkpoint has a batch that no frame has. It cannot be read once, and the log goes on from the older one.
+  /// The newest checkpoint has a batch that no frame has. It cannot be read once, and the log goes on from the older
+  /// one.
   @Test func checkpointThatWasPassedOverDoesNotReturn() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)
@@ -348,8 +349,8 @@ import VitrineSimulation
     #expect(passedOver > 0)
   }
 
-  /// Power is lost while the checkpoint of a batch without a frame is published: its header is durable, its body is not.
-  /// Its number is one above that of the log's last frame. The older checkpoint has the whole log.
+  /// Power is lost while the checkpoint of a batch without a frame is published: its header is durable, its body is
+  /// not. Its number is one above that of the log's last frame. The older checkpoint has the whole log.
   @Test func headerOfABatchWithoutAFrameAndWithoutItsBodyIsNoDamage() throws {
     let work = try Workload()
     try work.put("a", Workload.bytes(500, 1), synced: true)

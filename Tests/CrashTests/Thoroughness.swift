@@ -3,8 +3,8 @@ import Foundation
 /// The share of the crash states that the tests inspect: one state of six, another sixth each day. Six days inspect all
 /// states. `VITRINE_THOROUGH=1` inspects all states at once. `VITRINE_DAY` chooses the day, to repeat a failure.
 ///
-/// Under a sanitizer, the tests inspect one state of sixteen: races and invalid accesses depend on the executed code and
-/// hardly on the state, and each state takes twenty times as long.
+/// Under a sanitizer, the tests inspect one state of sixteen: races and invalid accesses depend on the executed code
+/// and hardly on the state, and each state takes twenty times as long.
 enum Thoroughness {
   private static let variables = ProcessInfo.processInfo.environment
   static let isSanitized = variables["VITRINE_SANITIZED"] != nil

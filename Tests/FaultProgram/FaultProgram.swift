@@ -43,7 +43,8 @@ func expect(_ isTrue: Bool, _ message: @autoclosure () -> String) {
   if !isTrue { fail(message()) }
 }
 
-/// Runs `body` in a forked child, and waits until the child has ended without an error. An alarm ends a child that hangs.
+/// Runs `body` in a forked child, and waits until the child has ended without an error. An alarm ends a child that
+/// hangs.
 func inChild(_ body: () -> Void) {
   let child = fork()
   if child == 0 {

@@ -127,8 +127,8 @@ extension Session {
     while consume(from: &rest) {}
   }
 
-  /// Passes bytes to the session in pieces, and returns the answers. `waiting` has the bytes that were not taken. Stops when
-  /// the connection ends.
+  /// Passes bytes to the session in pieces, and returns the answers. `waiting` has the bytes that were not taken. Stops
+  /// when the connection ends.
   func send(_ bytes: [UInt8], pieces: Int, _ waiting: inout [UInt8], _ output: ResponseQueue) -> [UInt8] {
     var answer: [UInt8] = []
     var rest = bytes[...]

@@ -54,8 +54,8 @@ int64_t vitrine_descriptor_limit(void);
 // Writes two ranges by one pwritev, with SIGXFSZ turned into EFBIG. Returns the number of bytes written, or -errno.
 int64_t vitrine_write2(int descriptor, const void *first, size_t first_count, const void *second,
                        size_t second_count, int64_t offset);
-// Copies a range between files within the system, with SIGXFSZ turned into EFBIG. Returns the number of bytes copied, or
-// -errno; -ENOSYS where the system cannot.
+// Copies a range between files within the system, with SIGXFSZ turned into EFBIG. Returns the number of bytes copied,
+// or -errno; -ENOSYS where the system cannot.
 int64_t vitrine_copy_range(int source, int64_t from, int descriptor, int64_t to, size_t count);
 // Truncation with SIGXFSZ turned into EFBIG; 0 or an errno.
 int vitrine_truncate(int descriptor, int64_t count);
@@ -69,8 +69,8 @@ int vitrine_write_back(int descriptor, int64_t offset, int64_t count);
 // avoid it.
 int vitrine_copy_mapped(void *target, const void *source, size_t count);
 
-// A number that changes in a forked child, once vitrine_lock or vitrine_watch_forks was called in the parent. May be called
-// by a signal handler.
+// A number that changes in a forked child, once vitrine_lock or vitrine_watch_forks was called in the parent. May be
+// called by a signal handler.
 uint32_t vitrine_fork_generation(void);
 // Returns that number, which changes in a forked child from now on, unless memory is too short for it.
 uint32_t vitrine_watch_forks(void);
@@ -78,8 +78,8 @@ uint32_t vitrine_watch_forks(void);
 // Takes a file's exclusive lock without waiting, and notes its descriptor. A forked child closes the noted descriptors.
 // Lock and note are one step for a fork. 0 or an errno; EWOULDBLOCK if another opening has the lock.
 int vitrine_lock(int descriptor);
-// Ends a lock, although a program that is being started may still have a copy of the descriptor. A forked child does not
-// close the descriptor any more. Call it before the descriptor is closed.
+// Ends a lock, although a program that is being started may still have a copy of the descriptor. A forked child does
+// not close the descriptor any more. Call it before the descriptor is closed.
 void vitrine_unlock(int descriptor);
 
 // Sockets --------------------------------------------------------------------------------------------------------
@@ -87,10 +87,10 @@ void vitrine_unlock(int descriptor);
 // Sends parts as one message over a Unix socket, and passes a descriptor with its first byte. Returns the number of
 // bytes sent, or -1 with an errno.
 ssize_t vitrine_send_passing(int socket, const struct iovec *parts, size_t count, int descriptor);
-// Receives bytes, and a descriptor if the peer passes one. *descriptor is -1 if not; otherwise it belongs to the caller,
-// and programs that the process starts do not inherit it. Closes further descriptors. *is_cut: the system discarded a
-// descriptor, because the process has no free one or the message has too many. Returns the number of bytes, or -1 with
-// an errno.
+// Receives bytes, and a descriptor if the peer passes one. *descriptor is -1 if not; otherwise it belongs to the
+// caller, and programs that the process starts do not inherit it. Closes further descriptors. *is_cut: the system
+// discarded a descriptor, because the process has no free one or the message has too many. Returns the number of bytes,
+// or -1 with an errno.
 ssize_t vitrine_receive_passing(int socket, void *bytes, size_t count, int *descriptor, bool *is_cut);
 // Returns 0 if the peer has received all bytes, else a positive number in a unit of the system, or -1 with an errno.
 int64_t vitrine_unsent_count(int socket);

@@ -98,8 +98,8 @@ public final class CacheStore: Sendable {
   /// Calls `body` with the bytes of an entry. Bytes that are stored compressed are decompressed first, and with
   /// ``ReadMode/copied`` all bytes are copied out of the file first. Otherwise there is no copy.
   ///
-  /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. A file that cannot be opened now is a miss too. Throws
-  /// only the errors of `body`, in which the span is valid. `body` may make any call on this store. Takes a few hundred
+  /// Returns nil on a miss; ``lookup(_:style:source:)`` says why. A file that cannot be opened now is a miss too.
+  /// Throws only the errors of `body`, in which the span is valid. `body` may call this store. Takes a few hundred
   /// nanoseconds and short locks in memory. The first read since opening checks the whole value (``Verification``).
   ///
   /// With a `source`, an entry made from another source is a miss, and is dropped if its put named its source (see

@@ -61,7 +61,10 @@ final class StoreContext: Sendable {
         checkpoints: loaded.checkpoint, pieces: loaded.files.pieces,
         uses: UseSaver.State(ring: loaded.files.useRing, saved: catalog.keys.clock.count, now: now),
         orphans: OrphanFiles(loaded.orphans), quiet: QuietWatch(now), follower: follower))
-    commitLock.withLock { held in held.state.index.segments.mappedLimit = folders.resources.mappedSegments }
+    commitLock.withLock { held in
+      held.state.index.segments.mappedLimit = folders.resources.mappedSegments
+      for case let segment? in held.state.index.segments.all { held.state[segment].live.forgetBoundHeads() }
+    }
     folders.resources.files.storeOpened()
   }
 

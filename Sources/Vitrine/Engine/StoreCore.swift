@@ -1,8 +1,8 @@
 /// The engine of one open store, composed of parts. Each part has one concern and the state that the concern needs.
 ///
 /// A part is made from the parts that it uses, so no part uses a part of a group that is made later. `StoreLocks.swift`
-/// has the locks, the state that each of them guards, and the order in which threads take them. Comments name the rules of
-/// order by their numbers in `Docs/Durability.md`.
+/// has the locks, the state that each of them guards, and the order in which threads take them. Comments name the rules
+/// of order by their numbers in `Docs/Durability.md`.
 final class StoreCore: Sendable {
   private let parts: StoreParts
 

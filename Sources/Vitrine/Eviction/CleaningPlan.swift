@@ -24,10 +24,14 @@ struct CleaningPlan {
     let hasKey: Bool
     /// Whether the entry is pinned. A pinned record is never dropped.
     var isPinned = false
+    /// Whether other keys use its payload, too. If the entry is dropped, the payload stays all the same.
+    var isShared = false
     /// Bytes of the record's dead head, which a copy of the payload takes along.
     var boundByteCount = 0
 
     var copiedByteCount: Int { byteCount + boundByteCount }
+    /// Whether the segment can be emptied only if the record is copied.
+    var isKept: Bool { !hasKey || isPinned }
   }
 
   /// Whether the segment is not emptied but goes to the end of main.
@@ -35,8 +39,8 @@ struct CleaningPlan {
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]
   let drops: [Int]
-  /// Whether the segment stays as it is, because nearly all of its bytes would be copied again at their next turn, and so
-  /// without end.
+  /// Whether the segment stays as it is, because nearly all of its bytes would be copied again at their next turn, and
+  /// so without end.
   let isVain: Bool
 
   /// The live share below which a segment is emptied for its dead bytes.
@@ -52,26 +56,26 @@ struct CleaningPlan {
       (copies, drops, isVain) = ([], [], false)
       return
     }
+    isVain = CleaningPlan.isVain(victim, items)
     func isCopied(_ item: Item) -> Bool {
-      if victim.isSparse || !item.hasKey || item.isPinned { return true }
+      if victim.isSparse || item.isKept { return true }
       return item.uses > 0 && !victim.isSingle
         && Double(item.uses) >= rules.copiedDensity * usesPerByte * Double(item.byteCount)
     }
     func value(_ item: Item) -> Double {
-      if !item.hasKey || item.isPinned { return .infinity }
+      if item.isKept { return .infinity }
       return Double(item.uses + (victim.isSparse ? 1 : 0)) / Double(max(1, item.byteCount))
     }
     copies = items.indices.filter { isCopied(items[$0]) }
       .sorted { (value(items[$0]), $1) > (value(items[$1]), $0) }
     drops = items.indices.filter { !isCopied(items[$0]) }
-    isVain = CleaningPlan.isVain(victim, items)
   }
 
   /// Whether copies of the segment would free too little. A sparse segment must be sparse with its bound heads. In any
-  /// other segment, payloads of other keys and pinned records, with bound heads, must not fill nearly all of it. The
-  /// other records are dropped, or spend uses when they are copied, so they are copied a few times at most.
+  /// other segment, payloads that other keys use and pinned records, with bound heads, must not fill nearly all of it.
+  /// The other records are dropped, or spend uses when they are copied, so they are copied a few times at most.
   static func isVain(_ victim: Victim, _ items: [Item]) -> Bool {
-    let kept = items.filter { victim.isSparse || !$0.hasKey || $0.isPinned }.reduce(0) { $0 + $1.copiedByteCount }
+    let kept = items.filter { victim.isSparse || $0.isKept || $0.isShared }.reduce(0) { $0 + $1.copiedByteCount }
     if victim.isSparse { return Double(kept) >= victim.mostLive * Double(victim.byteCount) }
     return Double(kept) > (1 - CleaningPlan.leastDeadShare) * Double(victim.byteCount)
   }

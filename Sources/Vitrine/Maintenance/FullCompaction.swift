@@ -98,7 +98,7 @@ final class FullCompaction: StorePart {
       done += step.byteCount
       report.recordsMoved += step.recordCount
       report.recordsDropped += step.droppedCount
-      isStuck = step.segmentCount == 0 && step.recordCount == 0
+      isStuck = step.isStuck
       report.isInterrupted = !progress(min(done, all), all)
     }
     try upkeepLock.withLock { upkeep throws(StoreError) in
@@ -106,7 +106,11 @@ final class FullCompaction: StorePart {
       try retirement.trimSealedSegments(upkeep)
       if !report.isInterrupted, erasesLog {
         let isCompact = commitLock.withLock { held in
-          !held.state.index.segments.all.contains { $0.map { $0.id < end && held.state[$0].holdsDeadRecords } ?? false }
+          !held.state.index.segments.all.contains { segment in
+            guard let segment, segment.id < end, case let account = held.state[segment] else { return false }
+            // The dead part of a segment for one record is a gap, or a head before a payload in use.
+            return account.holdsDeadRecords && (account.stream != .single || account.live.count == 0)
+          }
         }
         report.isErased = try logEraser.eraseLog(upkeep) && isCompact
       }

@@ -70,7 +70,7 @@ final class Maintainer: StorePart {
     if upkeep.state.quiet.isQuiet(for: Maintainer.restingTime, at: now) { try roomRelease.release(upkeep) }
   }
 
-  /// Compacts once if enough bytes are dead. Returns whether a segment was freed.
+  /// Compacts once if enough bytes are dead. Returns whether another call may free more.
   private func compactIfWorthwhile(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     let isWorthIt = commitLock.withLock { held in
       let dead = held.state.compactable.reduce(0) { $0 + $1.deadByteCount }
@@ -79,7 +79,8 @@ final class Maintainer: StorePart {
     }
     guard isWorthIt else { return false }
     try supply.makeCopySpare(leastDead: Maintainer.leastDead, upkeep)
-    return try compactor.compactOnce(leastDead: Maintainer.leastDead, upkeep).map { $0.segmentCount > 0 } ?? false
+    guard let step = try compactor.compactOnce(leastDead: Maintainer.leastDead, upkeep) else { return false }
+    return step.segmentCount > 0 || step.hasCorrectedAccounts
   }
 
   /// Does all pending upkeep, until nothing is left or `goesOn` returns false. Returns true if nothing is left.

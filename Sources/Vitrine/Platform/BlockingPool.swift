@@ -97,7 +97,8 @@ extension BlockingPool {
 
   /// For tests: submits two jobs before a waiting thread can take the first of them. A thread must be running.
   func submit(_ first: @escaping @Sendable () -> Void, with second: @escaping @Sendable () -> Void) {
-    // Without a result of the body, the optimizer of Swift 6.3 ends with "Found ownership error" in a build with fuzzers.
+    // Without a result of the body, the optimizer of Swift 6.3 ends with "Found ownership error" in a build with
+    // fuzzers.
     let threadCount = state.withLock { held in
       add(first, held)
       add(second, held)

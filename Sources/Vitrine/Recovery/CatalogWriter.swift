@@ -90,7 +90,7 @@ package struct CatalogWriter: ~Copyable {
       let isPinned = isPinned(hash, displaced.location)
       guard keyWriter.remove(hash, displaced.location) else { return false }
       keyCount -= 1
-      release(displaced, of: hash, isPinned: isPinned, sequence: sequence)
+      accountForBoundHead(displaced, release(displaced, of: hash, isPinned: isPinned, sequence: sequence))
       return true
     case .removeAll:
       keyWriter.removeAll()
@@ -144,6 +144,10 @@ package struct CatalogWriter: ~Copyable {
       guard contentWriter.move(content, from: move.from, to: move.to) else { return false }
       takeLive(move.from.slot, units: move.payloadUnits, sequence: sequence)
       segments.addLive(move.to.slot, units: move.payloadUnits)
+      if move.key == nil, !isReplaying {
+        segments.unbindHead(move.from.slot, units: move.headUnits)
+        segments.bindHead(move.to.slot, units: move.copiedHeadUnits)
+      }
       if isReplaying || !replayed.isEmpty { replayed.note(move) }
     }
     segments.raiseTail(move.to.slot, to: end)
@@ -168,7 +172,7 @@ package struct CatalogWriter: ~Copyable {
     slot.stamp = keys.clock.tick()
     let isPinned = put.displaced.map { self.isPinned(put.hash, $0.location) } ?? false
     if let displaced = put.displaced, keyWriter.replace(put.hash, displaced.location, with: slot) {
-      release(displaced, of: put.hash, isPinned: isPinned, sequence: sequence)
+      accountForBoundHead(displaced, release(displaced, of: put.hash, isPinned: isPinned, sequence: sequence))
     } else {
       guard keyWriter.insert(slot, put.hash) else { return false }
       keyCount += 1
@@ -193,16 +197,35 @@ package struct CatalogWriter: ~Copyable {
     )
   }
 
-  /// Releases a removed entry. If its record is unreadable and the blob unknown, that blob stays.
-  mutating func release(_ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64) {
+  /// Releases a removed entry. Returns the number of keys that still use its blob. If its record is unreadable and the
+  /// blob unknown, that blob stays; then returns nil.
+  @discardableResult
+  mutating func release(
+    _ displaced: Change.Displaced, of hash: KeyHash, isPinned: Bool, sequence: UInt64
+  ) -> Int? {
     logicalByteCount -= displaced.logicalByteCount
     sums.remove(hash, displaced.size, isPinned: isPinned)
     // The record was damaged, and the log does not have its size.
     if displaced.headUnits == 0 { sums.forget(hash) }
     takeLive(displaced.location.slot, units: displaced.headUnits, sequence: sequence)
-    if contentWriter.release(displaced.content, displaced.contentLocation) == 0 {
+    let userCount = contentWriter.release(displaced.content, displaced.contentLocation)
+    if userCount == 0 {
       takeLive(displaced.contentLocation.slot, units: displaced.payloadUnits, sequence: sequence)
       blobCount -= 1
+    }
+    return userCount
+  }
+
+  /// A head that dies becomes bound if other keys use its payload. When the payload dies, the head is dead like any
+  /// other. Replayed frames do not count bound heads, because a replay reads no heads.
+  private mutating func accountForBoundHead(_ displaced: Change.Displaced, _ userCount: Int?) {
+    guard !isReplaying, let userCount else { return }
+    let isOwn = displaced.contentLocation == displaced.location
+    if isOwn, userCount > 0 {
+      segments.bindHead(displaced.location.slot, units: displaced.headUnits)
+    } else if !isOwn, userCount == 0 {
+      let header = lockedRecord(at: displaced.contentLocation, checks: true)?.header
+      segments.unbindHead(displaced.contentLocation.slot, units: header?.headUnits ?? 0)
     }
   }
 
@@ -362,24 +385,5 @@ package struct CatalogWriter: ~Copyable {
       }
     }
     return dropped
-  }
-}
-
-extension Change.Displaced {
-  /// The size of the entry, as it was counted.
-  var size: EntrySums.Size { EntrySums.Size(logicalByteCount: logicalByteCount, headUnits: headUnits) }
-}
-
-extension Change.Put {
-  /// The offset behind its record.
-  var endOffset: Int { location.offset + (headUnits + payloadUnits) * Unit.byteCount }
-
-  /// The flags of the record's entry in the key table.
-  var flags: KeySlot.Flags {
-    var flags: KeySlot.Flags = contentLocation == location ? [] : .reference
-    if expires { flags.formUnion(.expires) }
-    if isIndependent { flags.formUnion(.independent) }
-    if isPinned { flags.formUnion(.pinned) }
-    return flags
   }
 }

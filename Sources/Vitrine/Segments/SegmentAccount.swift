@@ -86,10 +86,14 @@ package struct SegmentLive {
   package private(set) var units = 0
   /// Live key records plus live payloads.
   package private(set) var count = 0
-  /// Units of dead heads before payloads that other keys use. A copy of such a payload takes the head along, so no copy
-  /// frees the head. Copies to the segment and walks through it find these heads; the number starts at 0 in each
-  /// opening.
+  /// Units of bound heads: dead heads before payloads that other keys use. A copy of such a payload takes the head
+  /// along, so no copy frees the head.
   package private(set) var boundUnits = 0
+  /// Whether ``boundUnits`` counts all bound heads. Those of earlier openings do not count until a
+  /// ``LiveRecordFinder`` has found them.
+  package private(set) var knowsBoundHeads = true
+  /// Raised with each head that is bound or free.
+  package private(set) var bindingCount: UInt32 = 0
   /// The last frame that removed or moved one of its records (rule 5).
   package private(set) var lastKill: UInt64 = 0
 
@@ -108,24 +112,46 @@ package struct SegmentLive {
   /// unknown, so ``units`` may be too high until no record of the segment is live.
   mutating func kill(units: Int, sequence: UInt64) {
     count = max(0, count - 1)
-    self.units = count == 0 ? 0 : max(0, self.units - units)
+    self.units = max(0, self.units - units)
+    if count == 0 { (self.units, boundUnits) = (0, 0) }
     lastKill = max(lastKill, sequence)
   }
 
   /// Marks all records as killed by the frame `sequence`.
   mutating func killAll(sequence: UInt64) {
-    units = 0
-    count = 0
+    (units, count, boundUnits) = (0, 0, 0)
     lastKill = sequence
   }
 
-  mutating func bind(units: Int) { boundUnits += units }
+  mutating func bind(units: Int) {
+    boundUnits += units
+    bindingCount &+= 1
+  }
 
-  /// Notes the bound heads that a walk through the segment has found.
-  mutating func set(boundUnits: Int) { self.boundUnits = boundUnits }
+  /// Notes that a head has left the segment, or that its payload has died.
+  mutating func unbind(units: Int) {
+    boundUnits = max(0, boundUnits - units)
+    bindingCount &+= 1
+  }
+
+  /// Notes the bound heads that a ``LiveRecordFinder`` has found. `count` is ``bindingCount`` from before the search. If
+  /// a change has bound or freed a head since then, their number is unknown: too low a number makes copies that free
+  /// little, and too high a number would hide dead heads.
+  mutating func set(boundUnits: Int, asOf count: UInt32) {
+    if count == bindingCount {
+      (self.boundUnits, knowsBoundHeads) = (boundUnits, true)
+    } else {
+      forgetBoundHeads()
+    }
+  }
+
+  mutating func forgetBoundHeads() { (boundUnits, knowsBoundHeads) = (0, false) }
 
   /// Takes over the live records that another table has for the segment.
-  mutating func take(_ other: SegmentLive) { (units, count, lastKill) = (other.units, other.count, other.lastKill) }
+  mutating func take(_ other: SegmentLive) {
+    (units, count, lastKill) = (other.units, other.count, other.lastKill)
+    forgetBoundHeads()
+  }
 }
 
 /// The writes of a segment that its file may not hold durably yet.

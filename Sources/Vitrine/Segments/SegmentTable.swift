@@ -280,6 +280,12 @@ package struct SegmentAccounts: ~Copyable {
     return account.pointee.live.count == 0 && account.pointee.state == .sealed
   }
 
+  /// Notes that a head has died before a payload that other keys use.
+  mutating func bindHead(_ slot: Int, units: Int) { account(slot)?.pointee.live.bind(units: units) }
+
+  /// Notes that a bound head has left the segment, or that its payload has died.
+  mutating func unbindHead(_ slot: Int, units: Int) { account(slot)?.pointee.live.unbind(units: units) }
+
   /// Whether there is a segment in the slot that reaches to `end`.
   func reaches(_ slot: Int, _ end: Int) -> Bool { account(slot).map { end <= $0.pointee.byteCount } ?? false }
 

@@ -46,8 +46,10 @@ final class Compactor: StorePart {
     try gate.requireWritable(closing: true)
     // Failed-sync recovery works from a list of locations, so no record may move meanwhile.
     if gate.mistrustsEarlierRecords { return nil }
-    guard let (plan, records) = nextRound(leastDead: leastDead, olderThan: end, upkeep) else { return nil }
     var step = CompactionStep()
+    guard let (plan, records) = try nextRound(leastDead: leastDead, olderThan: end, &step, upkeep, goesOn) else {
+      return step.hasCorrectedAccounts ? step : nil
+    }
     try moveAway(records, to: plan.target, &step, upkeep, goesOn)
     step.segmentCount = commitLock.withLock { held in
       plan.slots.count { held.state.index.segment($0).map { held.state[$0].isDead } ?? true }
@@ -84,36 +86,30 @@ final class Compactor: StorePart {
     try move(copies, &step, upkeep)
   }
 
-  /// Plans a round, and finds the live records of its segments. If these have more bound heads than their accounts
-  /// state, copies would free less than planned. Then the accounts are corrected and another round is planned.
+  /// Plans a round, and finds the live records of its segments. Each opening counts bound heads as dead bytes at first.
+  /// Copies of such segments would free less than planned, so the heads are found before.
   private func nextRound(
-    leastDead: Double, olderThan end: UInt64, _ upkeep: borrowing UpkeepLock.Held
-  ) -> (CompactionPlan, [LiveRecord])? {
+    leastDead: Double, olderThan end: UInt64, _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held,
+    _ goesOn: () -> Bool
+  ) throws(StoreError) -> (CompactionPlan, [LiveRecord])? {
+    var seen: Set<UInt64> = []
     while let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) {
-      let records = catalog.liveRecords(in: plan.slots)
-      if !findsBoundHeads(of: records, in: plan.slots) { return (plan, records) }
+      let unknown = commitLock.withLock { held in
+        plan.slots.compactMap { held.state.index.segment($0) }.filter {
+          !held.state[$0].live.knowsBoundHeads && !seen.contains($0.id)
+        }
+      }
+      if unknown.isEmpty { return (plan, catalog.liveRecords(in: plan.slots)) }
+      for segment in unknown {
+        try gate.requireWritable(closing: true)
+        if !goesOn() { return nil }
+        seen.insert(segment.id)
+        _ = LiveRecordFinder(context: context).records(of: segment)
+        let isKnown = commitLock.withLock { held in held.state[segment].live.knowsBoundHeads }
+        if isKnown { step.hasCorrectedAccounts = true }
+      }
     }
     return nil
-  }
-
-  /// Reads the head of each record of which only the payload is live. Returns whether a segment has more bytes of such
-  /// heads than its account states.
-  private func findsBoundHeads(of records: [LiveRecord], in slots: [Int]) -> Bool {
-    var units: [Int: Int] = [:]
-    for record in records where record.key == nil {
-      let header = catalog.record(at: record.location, checks: true)?.header
-      units[record.location.slot, default: 0] += header?.headUnits ?? 0
-    }
-    return commitLock.withLock { held in
-      var hasFound = false
-      for slot in slots {
-        guard let segment = held.state.index.segment(slot) else { continue }
-        let found = units[slot] ?? 0
-        hasFound = hasFound || found > held.state[segment].live.boundUnits
-        held.state[segment].live.set(boundUnits: found)
-      }
-      return hasFound
-    }
   }
 
   private func compactionPlan(
@@ -249,12 +245,6 @@ final class Compactor: StorePart {
         moves = part.compactMap(move)
         return moves
       }
-      commitLock.withLock { held in
-        for case .moved(let move) in moves where move.key == nil {
-          guard let segment = held.state.index.segment(move.to.slot) else { continue }
-          held.state[segment].live.bind(units: move.copiedHeadUnits)
-        }
-      }
       step.recordCount += moves.count
       rest = rest.dropFirst(part.count)
     }
@@ -282,8 +272,12 @@ struct CompactionStep {
   var takesEachThatFits = false
   /// The file of a record could not be opened now.
   var lacksFile = false
+  /// Whether the bound heads of a segment were unknown before. Another step may find a plan then.
+  var hasCorrectedAccounts = false
 
   var hasChanged: Bool { recordCount > 0 || droppedCount > 0 }
+  /// Whether another step would find the same.
+  var isStuck: Bool { segmentCount == 0 && recordCount == 0 && !hasCorrectedAccounts }
 }
 
 /// A record whose key or payload is live.

@@ -137,7 +137,7 @@ final class Reclaimer: StorePart {
     }
     // More dead bytes make compaction copy less for each byte it frees, but leave less room for entries.
     if dead >= allowance, let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep),
-      step.segmentCount > 0
+      step.segmentCount > 0 || step.hasCorrectedAccounts
     {
       return true
     }

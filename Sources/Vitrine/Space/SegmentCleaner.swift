@@ -41,13 +41,13 @@ final class SegmentCleaner: StorePart {
     let byteCount: Int
     /// Bytes of the head if only the payload is live.
     let boundByteCount: Int
+    /// Whether other keys use the payload beside that of the entry.
+    let isShared: Bool
 
-    var plain: CleaningPlan.Item { plain(hasKey: slot != nil) }
-    /// The item, with an entry only if its head is in this record.
-    var plainByOwnHead: CleaningPlan.Item { plain(hasKey: record.key != nil) }
-    private func plain(hasKey: Bool) -> CleaningPlan.Item {
+    var plain: CleaningPlan.Item {
       CleaningPlan.Item(
-        uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: hasKey, isPinned: isPinned, boundByteCount: boundByteCount)
+        uses: slot?.uses ?? 0, byteCount: byteCount, hasKey: slot != nil, isPinned: isPinned, isShared: isShared,
+        boundByteCount: boundByteCount)
     }
     var isPinned: Bool { slot?.flags.contains(.pinned) ?? false }
     /// Whether the entry has its head in another record, which need not use this payload.
@@ -119,7 +119,6 @@ final class SegmentCleaner: StorePart {
       step.hasProgressed = commitLock.withLock { held in held.state[segment].isDead }
       return step
     }
-    noteBoundHeads(of: items, segment)
     if victim.isSparse, CleaningPlan.isVain(victim, items.map(\.plain)) {
       step.isVain = true
       return step
@@ -128,30 +127,25 @@ final class SegmentCleaner: StorePart {
     // Copies of the pinned records would be copied again and again. The segment stays.
     let pinnedByteCount = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
     if !mayStay, !victim.isSparse, 2 * pinnedByteCount >= victim.byteCount { return step }
+    if !victim.isSparse {
+      // Uses of an entry that uses another payload by now must not keep this one, and its turn has not come.
+      for index in items.indices where isStranger(items[index]) { items[index].slot = nil }
+    }
     noteUses(of: items, victim, segmentByteCount, upkeep)
-    var plan = plan(victim, items, by: rules, mayStay: mayStay, upkeep)
+    let plan = plan(victim, items, by: rules, mayStay: mayStay, upkeep)
     if plan.isQueuedAgain {
       step.hasProgressed = true
       queuedCount += 1
       queueAgain(segment, victim, items, by: rules)
       return step
     }
-    // If records with their own heads free too little, each entry with another head is examined. Otherwise an entry
-    // that uses another payload by now would keep this payload, and no copy would spend its uses.
-    let mayBeVain = CleaningPlan.isVain(victim, items.map(\.plainByOwnHead))
-    let asked = mayBeVain ? Array(items.indices) : plan.drops
-    let strangers = asked.filter { isStranger(items[$0]) }
-    if !strangers.isEmpty {
-      for index in strangers { items[index].slot = nil }
-      plan = self.plan(victim, items, by: rules, mayStay: mayStay, upkeep)
-    }
     if plan.isVain { return try keep(segment, victim, items, plan, by: rules, most: &most, upkeep) }
     var drops = plan.drops.map { items[$0] }
-    let plannedCount = drops.count
     var copies: [Item] = []
     for index in plan.copies {
-      // A sparse victim frees more than its copies take.
-      if victim.isSparse || items[index].isPinned || upkeep.state.copyBudget.take(items[index].plain.copiedByteCount) {
+      let item = items[index].plain
+      // A sparse victim frees more than its copies take. Pinned records do not count.
+      if victim.isSparse || item.isPinned || upkeep.state.copyBudget.take(item.copiedByteCount) || item.isKept {
         copies.append(items[index])
       } else {
         drops.append(items[index])
@@ -159,15 +153,14 @@ final class SegmentCleaner: StorePart {
     }
     let moved = try copy(copies, of: victim, segment, by: rules, upkeep)
     // If records that must be kept find no room, drops would not free the segment.
-    if !victim.isSparse, copies.contains(where: { ($0.slot == nil || $0.isPinned) && isLeft($0) }) {
+    if !victim.isSparse, copies.contains(where: { $0.plain.isKept && isLeft($0) }) {
       step.hasProgressed = moved.hasChanged
       return step
     }
     if !moved.lacksFile, !victim.isSparse {
       // Copies that found no room are dropped.
-      drops += copies.filter { !$0.isPinned && isLeft($0) }
+      drops += copies.filter(isLeft)
     }
-    for index in drops.indices.dropFirst(plannedCount) where isStranger(drops[index]) { drops[index].slot = nil }
     step.removedCount = try evict(drops, of: victim, most: &most, upkeep)
     let rescued = try rescueShared(drops, segment, upkeep)
     try retirement.retireDeadSegments(upkeep)
@@ -192,15 +185,8 @@ final class SegmentCleaner: StorePart {
     return next()
   }
 
-  /// Corrects the account of the segment: a copy of a payload takes its dead head along, so the head counts neither as
-  /// live nor as dead.
-  private func noteBoundHeads(of items: [Item], _ segment: Segment) {
-    let byteCount = items.reduce(0) { $0 + $1.boundByteCount }
-    commitLock.withLock { held in held.state[segment].live.set(boundUnits: byteCount / Unit.byteCount) }
-  }
-
-  /// Leaves a segment as it is, because copies of it would free too little. The turns of its records count nevertheless:
-  /// the entries that the plan drops are evicted, and the others spend uses.
+  /// Leaves a segment as it is, because copies of it would free too little. The turns of its records count
+  /// nevertheless: the entries that the plan drops are evicted, and the others spend uses.
   private func keep(
     _ segment: Segment, _ victim: CleaningPlan.Victim, _ items: [Item], _ plan: CleaningPlan, by rules: CleaningRules,
     most: inout Int, _ upkeep: borrowing UpkeepLock.Held
@@ -317,65 +303,27 @@ final class SegmentCleaner: StorePart {
 
   // MARK: The records of a segment
 
-  /// The live records of a segment in the order of their offsets. Reads the head of each record. A segment with a
-  /// damaged head costs a pass over the index.
+  /// The live records of a segment in the order of their offsets.
   private func items(of segment: Segment) -> [Item] {
-    if let items = walk(segment) { return items }
-    return catalog.liveRecords(in: [segment.slot]).sorted { $0.location.bits < $1.location.bits }.map { record in
-      let header = catalog.record(at: record.location, checks: true)?.header
-      return item(record, record.key, record.key.flatMap { slot($0, record.location) }, header)
-    }
-  }
-
-  /// Goes from record to record. A place without a record may be room of a body that was abandoned. Returns nil if this
-  /// does not find all live records.
-  private func walk(_ segment: Segment) -> [Item]? {
-    let end = commitLock.withLock { held in held.state[segment].fill.tail }
-    var items: [Item] = []
-    var found = 0
-    var gaps = 0
-    var offset = SegmentHeader.byteCount
-    while offset < end, gaps < SegmentCleaner.mostGaps {
-      let location = Location(slot: segment.slot, offset: offset)
-      guard let view = catalog.record(at: location, checks: true) else {
-        offset += Unit.byteCount
-        gaps += 1
-        continue
-      }
-      let header = view.header
-      let key = catalog.hash(of: view)
-      let slot = slot(key, location)
-      var record = LiveRecord(location: location, key: slot == nil ? nil : key, content: nil)
-      let content = catalog.hasher.content(header.digest)
-      if header.carriesPayload, catalog.contents.has(content, location) { record.content = content }
-      found += (record.key == nil ? 0 : 1) + (record.content == nil ? 0 : 1)
-      if record.key != nil || record.content != nil {
-        items.append(item(record, key, slot ?? unpinnedSlot(key), header))
-      }
-      offset += header.byteCount
-    }
-    // Records may have died meanwhile, so the account is read last.
-    return found >= commitLock.withLock { held in held.state[segment].live.count } ? items : nil
-  }
-
-  /// Places of 64 bytes without a record that are looked at. Beyond that, a pass over the index costs less.
-  private static let mostGaps = 4096
-
-  private func slot(_ key: KeyHash, _ location: Location) -> KeySlot? { catalog.keys.withEntry(key, location) { $0 } }
-
-  /// The entry of a key whose head lies elsewhere. A pinned entry stays in any case, so its payload counts like one that
-  /// other keys use.
-  private func unpinnedSlot(_ key: KeyHash) -> KeySlot? {
-    catalog.keys.find(key, counts: false) { $0 }.flatMap { $0.flags.contains(.pinned) ? nil : $0 }
+    LiveRecordFinder(context: context).records(of: segment).map(item)
   }
 
   /// Returns the item of a record. Without a header, its size is unknown and counts as 0.
-  private func item(_ record: LiveRecord, _ hash: KeyHash?, _ slot: KeySlot?, _ header: RecordHeader?) -> Item {
-    let head = (header?.headUnits ?? 0) * Unit.byteCount
-    let payload = (record.content == nil ? 0 : header?.payloadUnits ?? 0) * Unit.byteCount
-    let hasHead = record.key != nil && slot != nil
+  private func item(_ found: LiveRecordFinder.Found) -> Item {
+    let record = found.record
+    let payload = (record.content == nil ? 0 : found.header?.payloadUnits ?? 0) * Unit.byteCount
+    let head = (found.header?.headUnits ?? 0) * Unit.byteCount
+    let hasHead = record.key != nil && found.slot != nil
+    let slot = found.slot ?? found.key.flatMap(unpinnedSlot)
+    let isShared = slot != nil && (record.content.map { catalog.contents.count($0, record.location) > 1 } ?? false)
     return Item(
-      record: record, slot: slot, hash: hash, byteCount: hasHead ? head + payload : payload,
-      boundByteCount: hasHead ? 0 : head)
+      record: record, slot: slot, hash: found.key, byteCount: hasHead ? head + payload : payload,
+      boundByteCount: hasHead ? 0 : head, isShared: isShared)
+  }
+
+  /// The entry of a key whose head lies elsewhere. A pinned entry stays in any case, so its payload counts like one
+  /// that other keys use.
+  private func unpinnedSlot(_ key: KeyHash) -> KeySlot? {
+    catalog.keys.find(key, counts: false) { $0 }.flatMap { $0.flags.contains(.pinned) ? nil : $0 }
   }
 }

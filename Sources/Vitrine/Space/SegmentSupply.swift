@@ -321,9 +321,9 @@ final class SegmentSupply: StorePart {
       folderGrowth: try folders.segments.status().allocatedByteCount - before)
   }
 
-  /// Makes a spare for copies if none is large enough and a segment fits without an eviction. The spare has room for the
-  /// live records of one segment. This is the segment with the fewest live bytes among those with a dead share of at
-  /// least `leastDead`. It may be larger than an ordinary segment, because segments grow in a burst of puts. Without
+  /// Makes a spare for copies if none is large enough and a segment fits without an eviction. The spare has room for
+  /// the live records of one segment. This is the segment with the fewest live bytes among those with a dead share of
+  /// at least `leastDead`. It may be larger than an ordinary segment, because segments grow in a burst of puts. Without
   /// `isLong`, the spare is at most as large as an ordinary segment of a full store. A segment of an earlier, larger
   /// budget may need more.
   func makeCopySpare(leastDead: Double, isLong: Bool = false, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) {

@@ -100,7 +100,7 @@ final class Trimmer: StorePart {
     while excess(over: byteCount) > 0 {
       try supply.makeCopySpare(leastDead: Compactor.leastDeadInNeed, isLong: true, upkeep)
       guard let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep) else { return }
-      if step.segmentCount == 0, step.recordCount == 0 { return }
+      if step.isStuck { return }
     }
   }
 

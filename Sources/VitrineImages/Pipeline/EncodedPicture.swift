@@ -16,8 +16,8 @@ extension PicturePipeline {
   /// Returns the picture in the request's style as the bytes of a file, for a program that sends it on. Throws the
   /// errors of ``image(for:)``, and `cannotEncode` for a picture that the configuration's encoder cannot encode.
   ///
-  /// With ``StyledForm/encoded``, a fresh stored picture is neither decoded nor copied. Otherwise, each call encodes the
-  /// picture, within the limit of concurrent decodings.
+  /// With ``StyledForm/encoded``, a fresh stored picture is neither decoded nor copied. Otherwise, each call encodes
+  /// the picture, within the limit of concurrent decodings.
   public func encodedImage(for request: PictureRequest) async throws -> EncodedPicture {
     if let kept = await keptEncodedImage(for: request) { return kept }
     var made: PictureLoader.Loaded?

@@ -2,8 +2,8 @@ import Vitrine
 
 /// The header fields by which `CacheClient` gets all properties of an entry, and values as files.
 enum ClientFields {
-  /// A request with this field gets all properties of the entry. With the value `descriptor`, it accepts a descriptor in
-  /// place of the bytes.
+  /// A request with this field gets all properties of the entry. With the value `descriptor`, it accepts a descriptor
+  /// in place of the bytes.
   private static let acceptance = "vitrine-accept"
   /// A request with this field releases passed values by their handles.
   static let release = "vitrine-release"

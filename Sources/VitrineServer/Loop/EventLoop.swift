@@ -64,8 +64,8 @@ final class EventLoop: @unchecked Sendable {
   /// Accepts the connections of listening sockets.
   func listen(_ sockets: [Int32], _ distributor: Distributor) { mailbox.post(.listen(sockets, distributor)) }
 
-  /// Lets the suspended session of a socket go on. A socket that was closed meanwhile, or has another connection, is not
-  /// affected.
+  /// Lets the suspended session of a socket go on. A socket that was closed meanwhile, or has another connection, is
+  /// not affected.
   func wake(_ socket: Int32) { mailbox.post(.wake(socket)) }
 
   /// Sends queued answers, closes all connections, and ends the thread.

@@ -22,8 +22,8 @@ protocol Session: AnyObject {
   /// Whether the client was refused: nothing more is sent to it, and the bytes that it sends are dropped.
   var isDraining: Bool { get }
 
-  /// Whether the session waits for an answer that is made elsewhere. Until the connection is woken, nothing is read, and
-  /// no time limit of the client applies.
+  /// Whether the session waits for an answer that is made elsewhere. Until the connection is woken, nothing is read,
+  /// and no time limit of the client applies.
   var isSuspended: Bool { get }
 
   /// The connection has ended, so nothing that the session waits for is needed.

@@ -147,8 +147,8 @@ enum ImportCommand: Command {
     return found
   }
 
-  /// Returns the bytes stored. Throws `Failure` for errors of the file itself, and `tooLarge` if the budget can never hold
-  /// the file; any other error ends the import.
+  /// Returns the bytes stored. Throws `Failure` for errors of the file itself, and `tooLarge` if the budget can never
+  /// hold the file; any other error ends the import.
   private static func put(
     _ file: borrowing Descriptor, named name: [UInt8], prefix: [UInt8], into store: CacheStore, sync: Bool
   ) throws -> Int {

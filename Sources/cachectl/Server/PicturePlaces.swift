@@ -2,9 +2,9 @@
   import Synchronization
   import VitrineServer
 
-  /// The pictures that are being made, limited in all and for each server, so that a slow server does not take the places
-  /// of others. Requests for one picture share its place. Those without a place wait in their order. Thread-safe. O(waiting
-  /// requests) for each change.
+  /// The pictures that are being made, limited in all and for each server, so that a slow server does not take the
+  /// places of others. Requests for one picture share its place. Those without a place wait in their order.
+  /// Thread-safe. O(waiting requests) for each change.
   final class PicturePlaces: Sendable {
     private struct Place {
       let server: String

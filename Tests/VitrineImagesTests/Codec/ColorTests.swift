@@ -62,8 +62,8 @@ import Testing
     }
   }
 
-  /// Most channels are dark, where a step of sRGB is the least light. LittleCMS's optimization for 16 bits is off by up to
-  /// 16 of 255 there, so it is turned off for the expected colors.
+  /// Most channels are dark, where a step of sRGB is the least light. LittleCMS's optimization for 16 bits is off by up
+  /// to 16 of 255 there, so it is turned off for the expected colors.
   @Test(arguments: ["P3", "sRGB"], [1, 1.8, 2.2, 3])
   func shadowsOfSixteenBitsAreExact(_ name: String, _ gamma: Double) throws {
     let red = name == "P3" ? [0.680, 0.320, 0.265, 0.690] : [0.64, 0.33, 0.30, 0.60]

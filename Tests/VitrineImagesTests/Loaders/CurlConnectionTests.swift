@@ -28,7 +28,8 @@
       let loader = CurlLoader()
       let clock = ContinuousClock()
       var lastLoad = clock.now
-      // libcurl closes a connection that was idle for 118 seconds, and a busy machine may take longer between two loads.
+      // libcurl closes a connection that was idle for 118 seconds, and a busy machine may take longer between two
+      // loads.
       var longPauses = 0
       for _ in 0..<5 {
         #expect(try await receive(server.url("/"), loader).bytes == Array("abc".utf8))

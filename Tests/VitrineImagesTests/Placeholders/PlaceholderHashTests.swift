@@ -4,8 +4,8 @@ import Vitrine
 
 @testable import VitrineImages
 
-/// The expected texts come from an independent implementation of the two published algorithms, in Python. It agrees with
-/// the packages `blurhash-python` 1.2.2 and, for opaque pictures, `thumbhash` 0.1.2.
+/// The expected texts come from an independent implementation of the two published algorithms, in Python. It agrees
+/// with the packages `blurhash-python` 1.2.2 and, for opaque pictures, `thumbhash` 0.1.2.
 @Suite struct PlaceholderHashTests {
   /// A decoded picture of 8-bit RGBA pixels.
   private func image(

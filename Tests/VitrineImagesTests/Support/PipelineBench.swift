@@ -42,8 +42,8 @@ extension Bitmap {
   var bytes: [UInt8] { withPixels { $0.withUnsafeBytes { Array($0.prefix(layout.byteCount)) } } }
 }
 
-/// Waits until the condition holds, and records an issue after an hour. A shorter limit would also end tests whose tasks
-/// a busy machine has not begun.
+/// Waits until the condition holds, and records an issue after an hour. A shorter limit would also end tests whose
+/// tasks a busy machine has not begun.
 func until(_ condition: () throws -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(3600)
   while ContinuousClock.now < end {

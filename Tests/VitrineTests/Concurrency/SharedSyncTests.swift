@@ -7,8 +7,8 @@ import Testing
 @Suite struct SharedSyncTests {
   private let syncs = SharedSync()
 
-  /// Runs calls on threads of their own, all while the first sync is in progress. `sync` gets the number of the sync, from
-  /// 1 on. Returns the errors of the calls.
+  /// Runs calls on threads of their own, all while the first sync is in progress. `sync` gets the number of the sync,
+  /// from 1 on. Returns the errors of the calls.
   private func callAll(_ count: Int, _ sync: @escaping @Sendable (Int) throws(SystemError) -> Void) -> [SystemError?] {
     let (syncs, begun) = (syncs, Guarded(0))
     let outcomes = Guarded<[SystemError?]>([])

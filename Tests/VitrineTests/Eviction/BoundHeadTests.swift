@@ -59,6 +59,41 @@ import Testing
     try store.close()
   }
 
+  /// Both keys of each payload stay alive, so a copy of it frees nothing.
+  @Test(arguments: [EvictionPolicy.s3fifo, .sieve], [400, 3000])
+  func noPutCopiesPayloadsOfTwoKeysForNothing(_ policy: EvictionPolicy, _ byteCount: Int) throws {
+    let store = try open(policy)
+    let count = (6 << 20) / (byteCount + 500)
+    try put(store, "k", 0..<count, byteCount)
+    try put(store, "same", 0..<count, byteCount)
+    #expect(try mostCopied(store) <= 1 << 20)
+    // A reference is dropped at its turn, and then the key with the payload at its own.
+    #expect((0..<count).filter { store.contains(CacheKey("k\($0)", .original)) }.count < count / 2)
+    try store.close()
+  }
+
+  /// A dead payload frees its dead head, too.
+  @Test(arguments: [false, true]) func headsOfDeadPayloadsAreReclaimed(_ isOpenedAgain: Bool) throws {
+    var store = try open(.lru)
+    for number in 0..<2000 {
+      try store.put(
+        noise(64, UInt64(number)), for: CacheKey("k\(number)", .original),
+        options: PutOptions(metadata: noise(1000, 1)))
+    }
+    for number in 0..<2000 { _ = try store.setMetadata(noise(1000, 2), for: CacheKey("k\(number)", .original)) }
+    if isOpenedAgain {
+      try store.close()
+      store = try open(.lru)
+    }
+    _ = try store.compact()
+    for number in 0..<2000 where number % 50 > 0 { try store.remove("k\(number)") }
+    #expect(try store.idle())
+    #expect(store.statistics().bytesOnDisk < 1 << 20, "\(store.statistics().bytesOnDisk)")
+    #expect((0..<40).allSatisfy { store.contains(CacheKey("k\($0 * 50)", .original)) })
+    #expect(try store.verify().isOK)
+    try store.close()
+  }
+
   /// A full compaction of an opened store copies the segments that have other dead bytes, and no others.
   @Test func aFullCompactionCopiesNoSegmentOfSharedPayloads() throws {
     var store = try open()

@@ -40,6 +40,20 @@ import Testing
     #expect(!isVain([payload(800), pinned(uses: 1)]))
   }
 
+  /// An unused entry is dropped there, but a drop does not free its payload.
+  @Test func payloadsOfSeveralKeysAreNotFreed() {
+    func shared(_ byteCount: Int) -> CleaningPlan.Item {
+      CleaningPlan.Item(uses: 0, byteCount: byteCount, hasKey: true, isShared: true)
+    }
+    let unused = CleaningPlan.Item(uses: 0, byteCount: 90, hasKey: true)
+    #expect(isVain([shared(1501), unused]))
+    #expect(!isVain([shared(1500), unused]))
+    #expect(isVain([payload(801), shared(700)]))
+    let victim = CleaningPlan.Victim(byteCount: 1600, isMain: true, isSparse: false, isSingle: false)
+    let plan = CleaningPlan(victim, [shared(1501), unused], by: S3FIFORules().cleaning!, usesPerByte: 1)
+    #expect(plan.drops == [0, 1] && plan.copies.isEmpty)
+  }
+
   @Test func aKeptSegmentIsLookedAtAgainAfterASixteenthHasDied() {
     var kept = KeptSegments()
     #expect(!kept.contains(7, liveByteCount: 1600, of: 1600))

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Vitrine
 
-/// Payloads whose own keys were overwritten, while other keys use them. Uses of the overwriting entries must not count as
-/// uses of these payloads: no turn spends them.
+/// Payloads whose own keys were overwritten, while other keys use them. Uses of the overwriting entries must not count
+/// as uses of these payloads: no turn spends them.
 @Suite struct OverwrittenPayloadTests {
   /// Puts ten times the budget. Without an end of the copies, this test does not end.
   @Test(arguments: EvictionPolicy.allCases, [(3, 1), (2, 1), (8, 1), (8, 5)])

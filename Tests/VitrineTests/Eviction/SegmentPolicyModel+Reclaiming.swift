@@ -13,6 +13,9 @@ extension SegmentPolicyModel {
     let entry: (record: Int, payload: Int)?
     let uses: Int
     let isPinned: Bool
+    /// Whether other keys use the payload, too. Then it stays even without the entry.
+    let isShared: Bool
+    var isKept: Bool { !hasKey || isPinned }
     var byteCount: Int { (hasHead ? record.head : 0) + (hasPayload ? record.payload : 0) }
     /// A copy of a payload takes its dead head along.
     var copiedByteCount: Int { hasHead ? byteCount : record.head + byteCount }
@@ -35,7 +38,7 @@ extension SegmentPolicyModel {
     /// Live keys and payloads.
     var partCount = 0
     var live = 0
-    /// Dead heads before payloads of other keys, as far as copies and walks have found them.
+    /// Dead heads before payloads of other keys.
     var bound = 0
     var written: Int
     var dead: Int { written - live - bound }
@@ -52,7 +55,7 @@ extension SegmentPolicyModel {
         load.partCount += 1
         load.live += record.payload
       }
-      if record.isBound { load.bound += record.head }
+      if live.payloads.contains(record.number), !live.keys.contains(record.number) { load.bound += record.head }
     }
     return load
   }
@@ -189,16 +192,8 @@ extension SegmentPolicyModel {
       let entry = entries[record.key].flatMap { hasHead || !$0.isPinned ? $0 : nil }
       return Item(
         record: record, hasKey: entry != nil, hasHead: hasHead, hasPayload: hasPayload,
-        entry: entry.map { ($0.record, $0.payload) }, uses: entry?.uses ?? 0, isPinned: entry?.isPinned ?? false)
-    }
-  }
-
-  /// A walk finds the dead heads before payloads of other keys.
-  private mutating func bindHeads(_ id: UInt64) {
-    let (live, at) = (live, index(id)!)
-    for (index, record) in space.segments[at].records.enumerated() {
-      space.segments[at].records[index].isBound =
-        live.payloads.contains(record.number) && !live.keys.contains(record.number)
+        entry: entry.map { ($0.record, $0.payload) }, uses: entry?.uses ?? 0, isPinned: entry?.isPinned ?? false,
+        isShared: entry != nil && entries.values.count { $0.payload == record.number } > 1)
     }
   }
 
@@ -206,7 +201,6 @@ extension SegmentPolicyModel {
   private mutating func empty(
     _ id: UInt64, isSparse: Bool, _ isDeadReclaimed: Bool, _ queuedCount: inout Int
   ) -> Look {
-    bindHeads(id)
     let segment = space.segments[index(id)!]
     let isMain = isMain(segment)
     copying.grant(numbers.copiedShare, atMost: facts.segmentByteCount)
@@ -217,8 +211,10 @@ extension SegmentPolicyModel {
     let pinned = items.reduce(0) { $0 + ($1.isPinned ? $1.byteCount : 0) }
     if !mayStay, !isSparse, Double(pinned) >= 0.5 * Double(segment.written) { return .stuck }
     if !isSparse {
+      // An entry that uses another payload by now has its turn in another segment.
+      for index in items.indices where items[index].isStranger { items[index].hasKey = false }
       copying.note(
-        uses: items.reduce(0) { $0 + $1.uses }, byteCount: items.reduce(0) { $0 + $1.byteCount },
+        uses: items.reduce(0) { $0 + ($1.hasKey ? $1.uses : 0) }, byteCount: items.reduce(0) { $0 + $1.byteCount },
         segmentByteCount: facts.segmentByteCount)
       if mayStay, isQueuedAgain(segment, items) {
         queuedCount += 1
@@ -227,12 +223,7 @@ extension SegmentPolicyModel {
         queueInMain(id)
         return .progress
       }
-      let looksAtAll = isFull(of: items.filter { !$0.hasKey || !$0.hasHead || $0.isPinned }, segment)
-      for (index, item) in items.enumerated()
-      where item.isStranger && (looksAtAll || !isCopied(item, of: segment, isSparse: false)) {
-        items[index].hasKey = false
-      }
-      if isFull(of: items.filter { !$0.hasKey || $0.isPinned }, segment) {
+      if isFull(of: items.filter { $0.isKept || $0.isShared }, segment) {
         return keep(segment, items, isMain: isMain)
       }
     } else {
@@ -241,7 +232,7 @@ extension SegmentPolicyModel {
     var drops = items.filter { !isCopied($0, of: segment, isSparse: isSparse) }
     var copies: [Item] = []
     for item in byValue(items.filter { isCopied($0, of: segment, isSparse: isSparse) }, isSparse: isSparse) {
-      if isSparse || item.isPinned || copying.take(item.copiedByteCount) {
+      if isSparse || item.isPinned || copying.take(item.copiedByteCount) || item.isKept {
         copies.append(item)
       } else {
         drops.append(item)
@@ -251,11 +242,11 @@ extension SegmentPolicyModel {
     if !isSparse { for item in copies { spend(item, isMain: isMain) } }
     let copiedCount = copy(copies.sorted { $0.record.offset < $1.record.offset }.map(\.record), of: segment)
     counts.copied += copiedCount
-    if !isSparse, copies.contains(where: { (!$0.hasKey || $0.isPinned) && isThere($0) }) {
+    if !isSparse, copies.contains(where: { $0.isKept && isThere($0) }) {
       return copiedCount > 0 ? .progress : .stuck
     }
-    if !isSparse { drops += copies.filter { !$0.isPinned && $0.hasKey && isThere($0) } }
-    let dropped = drops.filter { $0.hasKey && !$0.isStranger }
+    if !isSparse { drops += copies.filter(isThere) }
+    let dropped = drops
     drop(dropped, isMain: isMain)
     let payloads = live.payloads
     let rescued = copy(drops.filter { payloads.contains($0.record.number) }.map(\.record), of: segment)
@@ -300,16 +291,16 @@ extension SegmentPolicyModel {
   }
 
   private func isCopied(_ item: Item, of segment: PolicySegment, isSparse: Bool) -> Bool {
-    if isSparse || item.isPinned || !item.hasKey { return true }
+    if isSparse || item.isKept { return true }
     if item.uses == 0 || segment.stream == .single { return false }
     return Double(item.uses) >= numbers.copiedMultiple * copying.usesPerByte * Double(item.byteCount)
   }
 
-  /// Items in the order in which they get the bytes for copies: pinned ones and payloads of other keys first, then those
+  /// Items in the order in which they get the bytes for copies: those that are kept in any case first, then those
   /// with the most uses per byte. Items with equal values stay in the order of their offsets.
   private func byValue(_ items: [Item], isSparse: Bool) -> [Item] {
     func value(_ item: Item) -> Double {
-      if item.isPinned || !item.hasKey { return .infinity }
+      if item.isKept { return .infinity }
       return Double(item.uses + (isSparse ? 1 : 0)) / Double(max(1, item.byteCount))
     }
     return items.sorted { (value($1), $0.record.offset) < (value($0), $1.record.offset) }
@@ -348,8 +339,7 @@ extension SegmentPolicyModel {
         guard segment.stream != .single, let spare = space.spares.first else { continue }
         open(spare, for: stream)
       }
-      let copy = add(
-        record.key, RecordSize(head: record.head, payload: record.payload), to: open(stream)!, isBound: !hasKey)
+      let copy = add(record.key, RecordSize(head: record.head, payload: record.payload), to: open(stream)!)
       move(record.number, to: copy)
       count += 1
     }

@@ -1,10 +1,10 @@
 @testable import Vitrine
 
-/// The policies `s3fifo` and `sieve` by brute force, written from `Docs/Eviction.md`: every sum is counted anew over all
-/// entries and records, and every order is an array.
+/// The policies `s3fifo` and `sieve` by brute force, written from `Docs/Eviction.md`: every sum is counted anew over
+/// all entries and records, and every order is an array.
 ///
-/// The model chooses the victims, the records that are copied, dropped or queued again, the stream of each record and the
-/// place of each copy. ``SegmentPolicyFacts`` and the parameters of the changes have everything that it is told.
+/// The model chooses the victims, the records that are copied, dropped or queued again, the stream of each record and
+/// the place of each copy. ``SegmentPolicyFacts`` and the parameters of the changes have everything that it is told.
 struct SegmentPolicyModel {
   struct Entry {
     /// The numbers of the records that have the key and the payload.
@@ -45,7 +45,8 @@ struct SegmentPolicyModel {
   let facts: SegmentPolicyFacts
   private(set) var entries: [CacheKey: Entry] = [:]
   var space: Space
-  /// The segments in the order in which they are reclaimed: the present sweep, and the next one. `s3fifo` has one sweep.
+  /// The segments in the order in which they are reclaimed: the present sweep, and the next one. `s3fifo` has one
+  /// sweep.
   var sweeps: (present: [UInt64], next: [UInt64]) = ([], [])
   var ghost = GhostModel()
   var copying = CopyModel()
@@ -218,13 +219,12 @@ struct SegmentPolicyModel {
     }
   }
 
-  mutating func add(_ key: CacheKey, _ size: RecordSize, to id: UInt64, isBound: Bool = false) -> Int {
+  mutating func add(_ key: CacheKey, _ size: RecordSize, to id: UInt64) -> Int {
     let index = index(id)!
     nextRecord += 1
     space.segments[index].records.append(
       PolicySegment.Record(
-        number: nextRecord, key: key, offset: space.segments[index].end, head: size.head, payload: size.payload,
-        isBound: isBound))
+        number: nextRecord, key: key, offset: space.segments[index].end, head: size.head, payload: size.payload))
     return nextRecord
   }
 

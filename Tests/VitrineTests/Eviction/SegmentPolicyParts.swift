@@ -60,8 +60,6 @@ struct PolicySegment {
     let offset: Int
     let head: Int
     let payload: Int
-    /// Copied for its payload alone, without its own key.
-    var isBound: Bool
     var end: Int { offset + head + payload }
   }
 

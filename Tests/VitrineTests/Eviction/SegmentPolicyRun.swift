@@ -57,8 +57,8 @@ final class SegmentPolicyRun {
 
   // MARK: Changes
 
-  /// Puts a value. A value larger than a segment is left out for a pinned key, and if the store has no room for it: then
-  /// it is refused before anything else happens.
+  /// Puts a value. A value larger than a segment is left out for a pinned key, and if the store has no room for it:
+  /// then it is refused before anything else happens.
   func put(_ key: CacheKey, _ byteCount: Int, _ layout: BitmapLayout? = nil) throws {
     let isSingle = byteCount > SegmentPolicyRun.segmentByteCount
     if isSingle, model.entries[key]?.isPinned ?? false { return }
@@ -191,7 +191,8 @@ final class SegmentPolicyRun {
         try require(model.entries[key] == nil, message)
       }
     }
-    // Between two looks at everything, no entry leaves unless a segment is made or retired or the number of entries is limited.
+    // Between two looks at everything, no entry leaves unless a segment is made or retired or the number of entries is
+    // limited.
     let mark = (store.probe.nextSegment, segments.count)
     if mark != segmentMark || model.facts.entryBudget > 0 || step % 16 == 0 { try compare(segments) }
     segmentMark = mark

@@ -71,8 +71,8 @@ import Testing
     try store.close()
   }
 
-  /// An entry that was used since the last sweep stays. A scan alone does not begin the next sweep. If newer entries are
-  /// used too, the next sweep comes, and evicts entries that were not used again.
+  /// An entry that was used since the last sweep stays. A scan alone does not begin the next sweep. If newer entries
+  /// are used too, the next sweep comes, and evicts entries that were not used again.
   @Test func sieveKeepsTheEntriesThatAreUsedInEachSweep() throws {
     let store = try open(.sieve)
     try put(store, "hot", 0..<300)

@@ -17,7 +17,8 @@ import Testing
     return image
   }
 
-  /// A frame behind the drop may rely on it. Without the checkpoint, a replay of that frame would meet the dropped entry.
+  /// A frame behind the drop may rely on it. Without the checkpoint, a replay of that frame would meet the dropped
+  /// entry.
   @Test func noFrameComesBeforeTheCheckpointThatDropsEntries() throws {
     let disk = MemoryDisk(try crashImage())
     let store = try TestWorld(fileSystem: disk, seed: 2).open("store", StoreOptions())

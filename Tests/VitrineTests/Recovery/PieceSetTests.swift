@@ -237,8 +237,8 @@ import VitrineSimulation
     #expect(model.pieces.list.count <= 110, "\(model.pieces.list.count)")
   }
 
-  /// The place of a removed record takes another one, whose payload is in another shard or has another tag. An older piece
-  /// still has the many users of the first one there.
+  /// The place of a removed record takes another one, whose payload is in another shard or has another tag. An older
+  /// piece still has the many users of the first one there.
   @Test(arguments: [(5, 3), (3, 5), (4, 4)], [(5, 6), (6, 5), (9, 1), (1, 9)])
   func payloadsAtOnePlaceKeepTheirUsers(_ shards: (old: Int, new: Int), _ counts: (old: Int, new: Int)) throws {
     var model = try Model.make(seed: 4)

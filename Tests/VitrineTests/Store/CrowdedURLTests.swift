@@ -68,8 +68,8 @@ private func style(_ number: Int) -> Style { Style("w\(number)")! }
     try store.close()
   }
 
-  /// Among 2,000 styles, some have equal tags. Each get finds its own entry, before and after an opening, and a get whose
-  /// entry is gone finds none.
+  /// Among 2,000 styles, some have equal tags. Each get finds its own entry, before and after an opening, and a get
+  /// whose entry is gone finds none.
   @Test func stylesWithEqualTagsAreToldApart() throws {
     let count = 2000
     let numbers = Dictionary(grouping: 0..<count) { style($0).tag }.values.filter { $0.count > 1 }.flatMap { $0 }

@@ -188,8 +188,9 @@ extension RefreshTests {
   }
 
   /// Gets on several threads while the reader is refreshed: every key is present all the time, and never older than
-  /// before. Without mappings, a key may be missing until the next refresh. With few changes at a time, many, and more than the log holds, when the tables are exchanged; and with
-  /// a writer that overwrites some of its entries, and compacts.
+  /// before. Without mappings, a key may be missing until the next refresh. With few changes at a time, many, and more
+  /// than the log holds, when the tables are exchanged; and with a writer that overwrites some of its entries, and
+  /// compacts.
   @Test(arguments: [
     (2, 20, ReadMode.mapped, false), (64, 20_000, .mapped, false), (2, 100_000, .mapped, false),
     (2, 20, .copied, false), (2, 100_000, .copied, false),

@@ -2,7 +2,8 @@ import Testing
 
 @testable import Vitrine
 
-/// Reflection stops at the public types. Otherwise, the report of one failed expectation would describe the whole engine.
+/// Reflection stops at the public types. Otherwise, the report of one failed expectation would describe the whole
+/// engine.
 @Suite struct StoreMirrorTests {
   private func names(_ subject: Any) -> [String] { Mirror(reflecting: subject).children.compactMap(\.label) }
 
