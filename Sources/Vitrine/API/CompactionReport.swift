@@ -12,9 +12,9 @@ public struct CompactionReport: Sendable {
   public var seconds = 0.0
   /// Whether `progress` stopped the compaction. The work done before stays done.
   public var isInterrupted = false
-  /// Whether no file of the store holds bytes of entries that were removed, overwritten or evicted before the call.
-  /// False if compaction was stopped, if unfinished bodies or drawings hold a segment, if copies found no room, or if a
-  /// log file must stay.
+  /// Whether no file of the store holds bytes of entries that were removed, overwritten or evicted before the call. The
+  /// head of a record, with its URL and metadata, may stay as long as its payload is in use. False if compaction was
+  /// stopped, if unfinished bodies or drawings hold a segment, if copies found no room, or if a log file must stay.
   public var isErased = false
   /// Makes a report of no work.
   public init() {}

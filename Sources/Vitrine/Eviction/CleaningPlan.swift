@@ -39,8 +39,8 @@ struct CleaningPlan {
   /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
   let copies: [Int]
   let drops: [Int]
-  /// Whether the segment stays as it is, because nearly all of its bytes would be copied again at their next turn, and
-  /// so without end.
+  /// Whether the segment stays in its place, because copies of its records would free too little and would be copied
+  /// again at the next turn, without end.
   let isVain: Bool
 
   /// The live share below which a segment is emptied for its dead bytes.

@@ -1,5 +1,5 @@
-/// Segments that were not emptied, because payloads of other keys, pinned records and bound heads fill nearly all of
-/// their bytes. Until a 16th of its bytes has died, such a segment is chosen only if it is sparse.
+/// Segments that were not emptied, because payloads that other keys use, pinned records and bound heads fill nearly all
+/// of their bytes. Until a 16th of its bytes has died, such a segment is chosen only if it is sparse.
 struct KeptSegments {
   /// Live bytes at the last look, by the segments' numbers.
   private var byteCounts: [UInt64: Int] = [:]

@@ -27,7 +27,7 @@ final class SegmentCleaner: StorePart {
     var removedCount = 0
     /// Whether a segment has changed. Otherwise another step would find the same.
     var hasProgressed = false
-    /// Whether the segment stays because its copies would free too little, and nothing else was done.
+    /// Whether the segment stays because its copies would free too little, and no entry was dropped.
     var isVain = false
   }
 

@@ -18,7 +18,7 @@ struct SegmentPolicyNumbers {
   var knowsReturnedKeys = true
   /// The live share below which a segment is sparse, and the same if many bytes are dead.
   var sparseShare = (usual: 0.5, dead: 15.0 / 16)
-  /// The share of payloads of other keys and unused pinned records beyond which a segment is not emptied.
+  /// The share of payloads that other keys use, and of pinned records, beyond which a segment is not emptied.
   var mostKept = 15.0 / 16
   /// The segments that are queued again for one request.
   var mostQueuedAgain = 16
