@@ -35,7 +35,7 @@ let package = Package(
       description: "VitrineImages and the commands of cachectl for pictures; needs the libraries of Docs/Embedding.md"),
     .trait(
       name: "MoreFormats",
-      description: "VitrineImages also decodes GIF, AVIF, HEIC and TIFF; needs giflib, libavif, libheif, libtiff",
+      description: "VitrineImages decodes GIF, AVIF, HEIC, JPEG XL and TIFF; needs the libraries of Docs/Embedding.md",
       enabledTraits: ["Images"]),
     .trait(name: "Server", description: "VitrineServer and 'cachectl serve'; needs libevent"),
     .default(enabledTraits: ["Images", "MoreFormats", "Server"]),
@@ -74,6 +74,7 @@ let package = Package(
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"]), .brew(["giflib"])]),
     .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"]), .brew(["libavif"])]),
     .systemLibrary(name: "CHEIF", pkgConfig: "libheif", providers: [.apt(["libheif-dev"]), .brew(["libheif"])]),
+    .systemLibrary(name: "CJXL", pkgConfig: "libjxl", providers: [.apt(["libjxl-dev"]), .brew(["jpeg-xl"])]),
     .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
     // The loader of pictures on Linux. Other systems load by Foundation.
     .systemLibrary(
@@ -83,7 +84,8 @@ let package = Package(
     .target(
       name: "CImageCodecs",
       dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }
-        + ["CGIF", "CAVIF", "CHEIF", "CTIFF"].map { .target(name: $0, condition: .when(traits: ["MoreFormats"])) },
+        + ["CGIF", "CAVIF", "CHEIF", "CJXL", "CTIFF"]
+        .map { .target(name: $0, condition: .when(traits: ["MoreFormats"])) },
       cSettings: [.define("VITRINE_MORE_FORMATS", .when(traits: ["MoreFormats"]))],
       // Not every giflib has a file for pkg-config, and libavif's has a flag that SwiftPM refuses.
       linkerSettings: ["gif", "avif"].map { .linkedLibrary($0, .when(traits: ["MoreFormats"])) }),

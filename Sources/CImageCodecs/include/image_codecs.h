@@ -96,8 +96,8 @@ void vitrine_ico_info(const uint8_t *bytes, size_t count, vitrine_image_info *in
 void vitrine_ico_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                         vitrine_image_result *result);
 
-// GIF, AVIF, HEIF and TIFF, only with VITRINE_MORE_FORMATS. An animation yields its first frame. The frame of a GIF is
-// on a transparent canvas: `pixels` must be zeroed.
+// GIF, AVIF, HEIF, JPEG XL and TIFF, only with VITRINE_MORE_FORMATS. An animation yields its first frame. The frame of a
+// GIF is on a transparent canvas: `pixels` must be zeroed.
 void vitrine_gif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_gif_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                         vitrine_image_result *result);
@@ -107,6 +107,9 @@ void vitrine_avif_decode(const uint8_t *bytes, size_t count, vitrine_image_limit
 void vitrine_heif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_heif_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                          vitrine_image_result *result);
+void vitrine_jxl_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_jxl_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
+                        vitrine_image_result *result);
 void vitrine_tiff_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_tiff_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                          vitrine_image_result *result);

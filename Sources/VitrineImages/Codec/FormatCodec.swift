@@ -83,6 +83,12 @@ struct FormatCodec: Sendable {
         keptBytesPerPixel: { _ in 4 },
         readInfo: { vitrine_tiff_info($0.pointer, $0.count, $1, $2) },
         decode: { vitrine_tiff_decode($0.pointer, $0.count, $2, $3, $4) }),
+      FormatCodec(
+        format: .jpegXL, longestSide: 1 << 30,
+        // Measured with files of each kind of coding, progressive ones included.
+        keptBytesPerPixel: { $0.hasAlpha ? 56 : 40 },
+        readInfo: { vitrine_jxl_info($0.pointer, $0.count, $1, $2) },
+        decode: { vitrine_jxl_decode($0.pointer, $0.count, $2, $3, $4) }),
     ]
   #else
     private static let more: [FormatCodec] = []

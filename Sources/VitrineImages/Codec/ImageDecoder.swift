@@ -1,8 +1,8 @@
 import CImageCodecs
 import Vitrine
 
-/// Decodes JPEG, PNG, WebP, BMP and ICO. With the package trait `MoreFormats`, also decodes GIF, AVIF, HEIC and TIFF. A
-/// program may add formats. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
+/// Decodes JPEG, PNG, WebP, BMP and ICO. With the package trait `MoreFormats`, also decodes GIF, AVIF, HEIC, JPEG XL
+/// and TIFF. A program may add formats. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
 ///
 /// A stateless value, which several threads may use at once. Calls block the calling thread. Bytes are read in place
 /// without a copy and must not change during the call. For an `UnsafeRawBufferPointer`, pass its `bytes`.

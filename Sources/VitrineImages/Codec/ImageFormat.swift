@@ -25,6 +25,8 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
   public static let avif = ImageFormat("AVIF", mimeType: "image/avif")
   /// HEIC. Needs the package trait `MoreFormats`.
   public static let heic = ImageFormat("HEIC", mimeType: "image/heic")
+  /// JPEG XL. Needs the package trait `MoreFormats`.
+  public static let jpegXL = ImageFormat("JPEG XL", mimeType: "image/jxl")
   /// TIFF. Needs the package trait `MoreFormats`.
   public static let tiff = ImageFormat("TIFF", mimeType: "image/tiff")
   /// BMP.
@@ -64,10 +66,15 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     if bytes.begins([0x49, 0x49, 0x2A, 0x00]) || bytes.begins([0x4D, 0x4D, 0x00, 0x2A]) { return .tiff }
     if bytes.hasText("BM", at: 0) && bytes.count > 5 && bmpHeaderLengths.contains(bytes[14] ?? 40) { return .bmp }
     if bytes.begins([0x00, 0x00, 0x01, 0x00]) { return .ico }
+    if bytes.begins([0xFF, 0x0A]) || bytes.begins(jpegXLSignature) { return .jpegXL }
+    if (5..<12).contains(bytes.count) && jpegXLSignature.starts(with: bytes.prefix(12)) { return .jpegXL }
     return isoMedia(bytes)
   }
 
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+  /// The first box of a container. A bare codestream begins with two bytes of its own.
+  private static let jpegXLSignature: [UInt8] = [0, 0, 0, 12] + "JXL ".utf8 + [0x0D, 0x0A, 0x87, 0x0A]
 
   /// The lengths of the headers after the file header. A file header of two letters is too short to identify a format.
   private static let bmpHeaderLengths: Set<UInt8> = [12, 40, 52, 56, 64, 108, 124]

@@ -15,7 +15,7 @@ import VitrineImages
   @Test(arguments: [
     ("", "no bytes"), ("GIF88a......", "GIF"), ("GIF8.", "GIF"), ("BM..............", "BMP"),
     ("\0\0\0\u{18}ftypmif1....", "HEIC"),
-    ("\0\0\0\u{18}ftypmp42....", "ISO media of the brand mp42"), ("\0\0\0\u{0C}JXL \r\n", "JPEG XL"),
+    ("\0\0\0\u{18}ftypmp42....", "ISO media of the brand mp42"), ("\0\0\0\u{0C}jP  \r\n", "JPEG 2000"),
     ("<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), ("<?xml version='1.0'?>\n<svg>", "SVG"),
     ("<?xml version='1.0'?><rss>", "XML"), ("\n <!DOCTYPE html><html>", "HTML"),
     ("\u{FEFF}<html lang='en'>", "HTML"), ("{\"error\": 404}", "JSON"), ("404 not found", "text"),
