@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Notifies requests that could show a stale picture when a download fails or is silent.
+/// Notifies requests of a download: those that could show a stale picture when it fails or is silent, and those that
+/// show its progress.
 ///
 /// Thread-safe.
 final class DownloadWatch: Sendable {
@@ -9,12 +10,38 @@ final class DownloadWatch: Sendable {
     /// The uptime in nanoseconds of the latest received bytes, or of the start.
     var progress = DispatchTime.now().uptimeNanoseconds
     var observers: [Int: @Sendable () -> Void] = [:]
+    var listeners: [Int: @Sendable (DownloadProgress) -> Void] = [:]
+    /// The bytes so far, if a body is being received.
+    var received: DownloadProgress?
     var lastNumber = 0
   }
 
   private let state = Locked(State())
 
-  func noteProgress() { state.withLock { $0.progress = DispatchTime.now().uptimeNanoseconds } }
+  /// Notes that bytes have arrived. `received`: those of the body so far; nil if they are not the picture's.
+  func noteProgress(_ received: DownloadProgress?) {
+    let listeners = state.withLock { state in
+      state.progress = DispatchTime.now().uptimeNanoseconds
+      state.received = received
+      return received == nil ? [] : Array(state.listeners.values)
+    }
+    if let received { for listener in listeners { listener(received) } }
+  }
+
+  /// Runs `body` with a listener, which is told the bytes of the download: at once if a body is being received, and
+  /// whenever bytes arrive, on the thread that brings them.
+  func follow<R: Sendable>(
+    _ listener: @escaping @Sendable (DownloadProgress) -> Void, during body: () async throws -> R
+  ) async rethrows -> R {
+    let (number, received) = state.withLock { state in
+      state.lastNumber += 1
+      state.listeners[state.lastNumber] = listener
+      return (state.lastNumber, state.received)
+    }
+    if let received { listener(received) }
+    defer { state.withLock { $0.listeners[number] = nil } }
+    return try await body()
+  }
 
   /// Records that an attempt failed, and that another one follows.
   func noteFailure() {

@@ -122,6 +122,11 @@ private final class BodyReceiver: LoadReceiving {
     var isContinued = false
     /// The size of the whole body in bytes, if the server has sent it.
     var total: Int?
+    /// Nil for the body of an error.
+    var progress: DownloadProgress? {
+      guard let response, (200..<300).contains(response.status) else { return nil }
+      return DownloadProgress(receivedByteCount: bytes.count, expectedByteCount: total)
+    }
   }
 
   private let mostBytes: Int
@@ -138,7 +143,7 @@ private final class BodyReceiver: LoadReceiving {
   var result: Result { state.withLock { $0 } }
 
   func begin(_ response: LoadResponse) throws {
-    watch?.noteProgress()
+    watch?.noteProgress(nil)
     let range = partial?.continues(response)
     let known = range == nil ? [] : partial?.bytes ?? []
     if let expected = response.expectedByteCount, expected > mostBytes - known.count {
@@ -147,15 +152,16 @@ private final class BodyReceiver: LoadReceiving {
     let total = range == nil ? response.isEncoded ? nil : response.expectedByteCount : range?.total ?? partial?.total
     // A redirect may have delivered a response before, so this one starts over.
     state.withLock { $0 = Result(response: response, bytes: known, isContinued: range != nil, total: total) }
+    watch?.noteProgress(result.progress)
   }
 
   func receive(_ bytes: Data) throws {
-    watch?.noteProgress()
-    let isTooMuch = state.withLock { result in
+    let (isTooMuch, progress) = state.withLock { result in
       result.bytes += bytes
       result.receivedByteCount += bytes.count
-      return result.bytes.count > mostBytes
+      return (result.bytes.count > mostBytes, result.progress)
     }
+    watch?.noteProgress(progress)
     if isTooMuch { throw LoadError.tooLarge(limit: mostBytes) }
   }
 }

@@ -51,6 +51,11 @@ final class Originals: Sendable {
   /// The number of downloads under way.
   var count: Int { joined.count }
 
+  /// The watch of the download for a key as it is now.
+  func watch(of key: String) -> DownloadWatch {
+    watches[Download(key: KeyText(key), version: versions.current(of: key))]
+  }
+
   /// Returns the original for a request.
   ///
   /// - Parameters:

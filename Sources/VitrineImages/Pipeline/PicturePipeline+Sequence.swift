@@ -19,6 +19,38 @@ extension PicturePipeline {
     }
   }
 
+  /// Returns the responses of ``images(for:)``, and before the picture the bytes of its download: at its begin, after
+  /// each 64th of its size, and at its end. If the size is not known, after each 64 KiB. Requests that share a download
+  /// all learn of it. A picture without a download has no progress. The picture is the last element.
+  public func updates(for request: PictureRequest) -> AsyncThrowingStream<PictureUpdate, any Error> {
+    AsyncThrowingStream { continuation in
+      // The last progress told, and whether the picture was shown.
+      let told = Locked<(progress: DownloadProgress?, isOver: Bool)>((nil, false))
+      let task = Task {
+        do {
+          try await pictures.originals.watch(of: request.key).follow { progress in
+            told.withLock { told in
+              if told.isOver || !progress.isNews(after: told.progress) { return }
+              told.progress = progress
+              continuation.yield(.progress(progress))
+            }
+          } during: {
+            try await respond(request) { response in
+              told.withLock { told in
+                told.isOver = response.origin != .placeholder
+                continuation.yield(.picture(response))
+              }
+            }
+          }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
   private func respond(_ request: PictureRequest, _ show: @escaping @Sendable (PictureResponse) -> Void) async throws {
     if let response = imageAtHand(for: request) { return show(response) }
     let picture = try await answering(request) {

@@ -43,7 +43,8 @@
       let conversion = ColorConversion(ColorProfile.displayP3.bytes, ColorProfile.Format.rgb8)
       for (x, plain) in [(0, [200, 40, 40] as [UInt8]), (15, [40, 80, 200])] {
         let expected = conversion(plain)
-        #expect(image.color(x, 0).isNear(RGBA(expected[0], expected[1], expected[2]), within: 2), "\(image.color(x, 0))")
+        let color = image.color(x, 0)
+        #expect(color.isNear(RGBA(expected[0], expected[1], expected[2]), within: 2), "\(color)")
       }
     }
 

@@ -1,0 +1,7 @@
+/// A piece of news about a requested picture.
+public enum PictureUpdate: Sendable {
+  /// Bytes of the picture's download have arrived.
+  case progress(DownloadProgress)
+  /// A placeholder or the picture. ``PictureResponse/origin`` tells which.
+  case picture(PictureResponse)
+}
