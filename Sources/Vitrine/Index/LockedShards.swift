@@ -50,7 +50,7 @@ struct LockedShards<Shard>: @unchecked Sendable {
     let cell = cells + index
     cell.pointee.lock.lock()
     defer { cell.pointee.lock.unlock() }
-    return body(Held(shard: cell.pointer(to: \.shard).unsafelyUnwrapped))
+    return withUnsafeMutablePointer(to: &cell.pointee.shard) { body(Held(shard: $0)) }
   }
 
   /// Takes and releases each lock. Afterwards, all earlier actions of other threads under these locks are visible, such

@@ -21,7 +21,7 @@ import Testing
   /// Puts values of 20 KB, more than the budget, and returns the most bytes that one put has copied.
   private func mostCopied(_ store: CacheStore) throws -> Int {
     var most = 0
-    for number in 0..<700 {
+    for number in 0..<500 {
       let before = store.statistics().compaction.bytesMoved
       try store.put(noise(20_000, UInt64(number) | 1 << 40), for: "new\(number)")
       most = max(most, store.statistics().compaction.bytesMoved - before)
