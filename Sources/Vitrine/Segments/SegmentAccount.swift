@@ -135,12 +135,12 @@ package struct SegmentLive {
   }
 
   /// Notes the bound heads that a ``LiveRecordFinder`` has found. `count` is ``bindingCount`` from before the search. If
-  /// a change has bound or freed a head since then, their number is unknown: too low a number makes copies that free
-  /// little, and too high a number would hide dead heads.
+  /// a change has bound or freed a head since then, a number that was unknown stays so: too low a number makes copies
+  /// that free little, and too high a number would hide dead heads.
   mutating func set(boundUnits: Int, asOf count: UInt32) {
     if count == bindingCount {
       (self.boundUnits, knowsBoundHeads) = (boundUnits, true)
-    } else {
+    } else if !knowsBoundHeads {
       forgetBoundHeads()
     }
   }

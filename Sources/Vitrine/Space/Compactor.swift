@@ -47,7 +47,7 @@ final class Compactor: StorePart {
     // Failed-sync recovery works from a list of locations, so no record may move meanwhile.
     if gate.mistrustsEarlierRecords { return nil }
     var step = CompactionStep()
-    guard let (plan, records) = try nextRound(leastDead: leastDead, olderThan: end, &step, upkeep, goesOn) else {
+    guard let (plan, records) = try nextRound(leastDead: leastDead, olderThan: end, &step, upkeep) else {
       return step.hasCorrectedAccounts ? step : nil
     }
     try moveAway(records, to: plan.target, &step, upkeep, goesOn)
@@ -87,10 +87,10 @@ final class Compactor: StorePart {
   }
 
   /// Plans a round, and finds the live records of its segments. Each opening counts bound heads as dead bytes at first.
-  /// Copies of such segments would free less than planned, so the heads are found before.
+  /// Copies of such segments would free less than planned, so the heads are found before. Returns nil if that has
+  /// corrected an account: the next step plans anew, with another spare.
   private func nextRound(
-    leastDead: Double, olderThan end: UInt64, _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held,
-    _ goesOn: () -> Bool
+    leastDead: Double, olderThan end: UInt64, _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> (CompactionPlan, [LiveRecord])? {
     var seen: Set<UInt64> = []
     while let plan = commitLock.withLock({ held in compactionPlan(leastDead: leastDead, olderThan: end, held) }) {
@@ -102,12 +102,12 @@ final class Compactor: StorePart {
       if unknown.isEmpty { return (plan, catalog.liveRecords(in: plan.slots)) }
       for segment in unknown {
         try gate.requireWritable(closing: true)
-        if !goesOn() { return nil }
         seen.insert(segment.id)
         _ = LiveRecordFinder(context: context).records(of: segment)
         let isKnown = commitLock.withLock { held in held.state[segment].live.knowsBoundHeads }
         if isKnown { step.hasCorrectedAccounts = true }
       }
+      if step.hasCorrectedAccounts { return nil }
     }
     return nil
   }

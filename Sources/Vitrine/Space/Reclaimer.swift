@@ -146,6 +146,7 @@ final class Reclaimer: StorePart {
     work.removedCount += removed
     if removed > 0 { return true }
     // Nothing could be evicted. Dead bytes below the allowance are then reclaimed too.
-    return (try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep)?.segmentCount ?? 0) > 0
+    guard let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep) else { return false }
+    return step.segmentCount > 0 || step.hasCorrectedAccounts
   }
 }

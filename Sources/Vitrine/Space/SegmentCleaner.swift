@@ -27,7 +27,7 @@ final class SegmentCleaner: StorePart {
     var removedCount = 0
     /// Whether a segment has changed. Otherwise another step would find the same.
     var hasProgressed = false
-    /// Whether the segment stays because its copies would free too little, and no entry was dropped.
+    /// Whether the segment stays because its copies would free too little, and no byte in it has died.
     var isVain = false
   }
 
@@ -86,6 +86,7 @@ final class SegmentCleaner: StorePart {
     var tried: [UInt64] = []
     var dense: [UInt64] = []
     var looks = 0
+    var removedCount = 0
     while tried.count < SegmentCleaner.mostTries, looks < SegmentCleaner.mostLooks {
       looks += 1
       guard
@@ -93,6 +94,8 @@ final class SegmentCleaner: StorePart {
           by: rules, reclaimsDead: reclaimsDead, except: tried, dense: dense, upkeep)
       else { return step }
       step = try empty(segment, victim, by: rules, most: &most, queuedCount: &queuedCount, upkeep)
+      removedCount += step.removedCount
+      step.removedCount = removedCount
       if step.hasProgressed { return step }
       if step.isVain {
         if victim.isSparse { dense.append(segment.id) }
@@ -192,12 +195,22 @@ final class SegmentCleaner: StorePart {
     most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Step {
     var step = Step()
+    func liveUnits() -> Int {
+      commitLock.withLock { held in held.state[segment].live.units + held.state[segment].live.boundUnits }
+    }
+    let before = liveUnits()
     for index in plan.copies { spendUses(items[index], victim, by: rules) }
     step.removedCount = try evict(plan.drops.map { items[$0] }, of: victim, most: &most, upkeep)
-    step.hasProgressed = step.removedCount > 0
+    // An entry whose payload other keys use leaves nothing dead behind. One request drops few segments of them.
+    step.hasProgressed = liveUnits() < before
     step.isVain = !step.hasProgressed
-    let liveByteCount = commitLock.withLock { held in held.state[segment].live.units } * Unit.byteCount
-    upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount)
+    // An entry that is left has another turn, since it may be the last user of its payload then.
+    let hasTurns = items.contains { !$0.isPinned && ($0.victim.map(isThere) ?? false) }
+    let liveByteCount = commitLock.withLock { held in
+      if hasTurns { held.state.postpone(segment) }
+      return held.state[segment].live.units * Unit.byteCount
+    }
+    if !hasTurns { upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount) }
     return step
   }
 

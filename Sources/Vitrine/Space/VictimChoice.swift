@@ -32,10 +32,14 @@ extension CommitState {
       if account.stream == .single, account.live.count == 1 { continue }
       let isMain = isMain(segment, by: rules)
       let liveByteCount = account.live.units * Unit.byteCount
-      live.all += liveByteCount
-      if !isMain { live.probation += liveByteCount }
-      guard account.isSettled, !tried.contains(segment.id) else { continue }
       let byteCount = account.fill.tail - SegmentHeader.byteCount
+      // Kept segments are in no queue, so their bytes do not make probation long.
+      let isKept = kept.contains(segment.id, liveByteCount: liveByteCount, of: byteCount)
+      if !isKept {
+        live.all += liveByteCount
+        if !isMain { live.probation += liveByteCount }
+      }
+      guard account.isSettled, !tried.contains(segment.id) else { continue }
       let dead = byteCount - liveByteCount - account.live.boundUnits * Unit.byteCount
       if account.stream != .single, Double(byteCount - dead) < mostLive * Double(byteCount),
         dead > sparsest?.deadByteCount ?? 0, byteCount - dead <= roomForCopies(account.stream.copies),
@@ -43,7 +47,7 @@ extension CommitState {
       {
         sparsest = (segment, dead)
       }
-      if kept.contains(segment.id, liveByteCount: liveByteCount, of: byteCount) { continue }
+      if isKept { continue }
       func isNext(_ other: Segment?) -> Bool {
         other.map { queues.segments.rank(segment.id) < queues.segments.rank($0.id) } ?? true
       }

@@ -158,15 +158,16 @@ extension SegmentPolicyModel {
       ($1.load.dead, facts.slot($0.segment.id)) < ($0.load.dead, facts.slot($1.segment.id))
     }
     if let sparsest { return (sparsest.segment.id, true) }
-    let open = candidates.filter { candidate in
-      guard let look = kept.last(where: { $0.id == candidate.segment.id }) else { return true }
-      let died = look.liveByteCount - candidate.load.live
-      return Double(died) >= (1 - numbers.mostKept) * Double(candidate.load.written)
+    func isKept(_ id: UInt64, _ load: Load) -> Bool {
+      guard let look = kept.last(where: { $0.id == id }) else { return false }
+      return Double(look.liveByteCount - load.live) < (1 - numbers.mostKept) * Double(load.written)
     }
+    let open = candidates.filter { !isKept($0.segment.id, $0.load) }
     let queued = (sweeps.present + sweeps.next).compactMap { id in open.first { $0.segment.id == id }?.segment }
     let (main, probation) = (queued.first { isMain($0) }, queued.first { !isMain($0) })
-    let liveBytes = all.reduce(0) { $0 + $1.load.live }
-    let probationBytes = all.reduce(0) { $0 + (isMain($1.segment) ? 0 : $1.load.live) }
+    let counted = all.filter { !isKept($0.segment.id, $0.load) }
+    let liveBytes = counted.reduce(0) { $0 + $1.load.live }
+    let probationBytes = counted.reduce(0) { $0 + (isMain($1.segment) ? 0 : $1.load.live) }
     let isProbationLong = Double(probationBytes) > numbers.probationShare * Double(liveBytes)
     guard let chosen = isProbationLong ? probation ?? main : main ?? probation else { return nil }
     if sweeps.next.contains(chosen.id) { sweeps = (sweeps.present + sweeps.next, []) }
@@ -256,11 +257,18 @@ extension SegmentPolicyModel {
 
   /// Leaves a segment, but drops entries and spends uses as if it were emptied.
   private mutating func keep(_ segment: PolicySegment, _ items: [Item], isMain: Bool) -> Look {
+    let before = load(segment, live)
     for item in items where isCopied(item, of: segment, isSparse: false) { spend(item, isMain: isMain) }
     let dropped = items.filter { !isCopied($0, of: segment, isSparse: false) }
     drop(dropped, isMain: isMain)
-    kept.append((segment.id, load(segment, live).live))
-    return dropped.isEmpty ? .full : .progress
+    let isLeft = items.contains { $0.hasKey && !$0.isPinned && entries[$0.record.key]?.record == $0.entry!.record }
+    if isLeft {
+      queue(segment.id, isKept: true)
+    } else {
+      kept.append((segment.id, load(segment, live).live))
+    }
+    let after = load(segment, live)
+    return after.live + after.bound < before.live + before.bound ? .progress : .full
   }
 
   private mutating func drop(_ items: [Item], isMain: Bool) {

@@ -206,7 +206,9 @@ import Testing
     }
     #expect(image != disk.image)
     let again = try TestWorld(fileSystem: MemoryDisk(image)).open("store", StoreOptions())
-    let step = try again.probe.compactOnce(leastDead: 0) { true }
+    // The first step after an opening finds the dead heads that copies take along.
+    var step = try again.probe.compactOnce(leastDead: 0) { true }
+    if step?.hasCorrectedAccounts == true { step = try again.probe.compactOnce(leastDead: 0) { true } }
     #expect(step?.recordCount == 1 && step?.droppedCount == 0)
     #expect(again["kept"] == noise(700))
   }
