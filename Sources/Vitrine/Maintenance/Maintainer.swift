@@ -79,8 +79,7 @@ final class Maintainer: StorePart {
     }
     guard isWorthIt else { return false }
     try supply.makeCopySpare(leastDead: Maintainer.leastDead, upkeep)
-    guard let step = try compactor.compactOnce(leastDead: Maintainer.leastDead, upkeep) else { return false }
-    return step.segmentCount > 0 || step.hasCorrectedAccounts
+    return try compactor.compactOnce(leastDead: Maintainer.leastDead, upkeep)?.mayFreeMore ?? false
   }
 
   /// Does all pending upkeep, until nothing is left or `goesOn` returns false. Returns true if nothing is left.

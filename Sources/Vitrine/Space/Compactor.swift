@@ -276,6 +276,8 @@ struct CompactionStep {
   var hasCorrectedAccounts = false
 
   var hasChanged: Bool { recordCount > 0 || droppedCount > 0 }
+  /// Whether it freed a segment, or another step may free one that this one did not find.
+  var mayFreeMore: Bool { segmentCount > 0 || hasCorrectedAccounts }
   /// Whether another step would find the same.
   var isStuck: Bool { segmentCount == 0 && recordCount == 0 && !hasCorrectedAccounts }
 }

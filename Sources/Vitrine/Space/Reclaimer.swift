@@ -137,7 +137,7 @@ final class Reclaimer: StorePart {
     }
     // More dead bytes make compaction copy less for each byte it frees, but leave less room for entries.
     if dead >= allowance, let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep),
-      step.segmentCount > 0 || step.hasCorrectedAccounts
+      step.mayFreeMore
     {
       return true
     }
@@ -146,7 +146,6 @@ final class Reclaimer: StorePart {
     work.removedCount += removed
     if removed > 0 { return true }
     // Nothing could be evicted. Dead bytes below the allowance are then reclaimed too.
-    guard let step = try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep) else { return false }
-    return step.segmentCount > 0 || step.hasCorrectedAccounts
+    return try compactor.compactOnce(leastDead: Compactor.leastDeadInNeed, upkeep)?.mayFreeMore ?? false
   }
 }
