@@ -64,11 +64,16 @@ final class FullCompaction: StorePart {
     }
     defer { upkeepLock.withLock { upkeep in upkeep.state.quiet.endCompaction() } }
     _ = try expirer.removeExpired()
-    try upkeepLock.withLock { upkeep throws(StoreError) in
+    let dirty = try upkeepLock.withLock { upkeep throws(StoreError) -> Set<UInt64> in
+      // Only these hold records that died before the call. Those of them that are open are sealed next.
+      let dirty = commitLock.withLock { held in
+        Set(held.state.index.segments.all.compactMap { $0 }.filter { held.state[$0].holdsDeadRecords }.map(\.id))
+      }
       try retirement.sealOpenSegments(upkeep) { $0.holdsDeadRecords }
       try retirement.retireDeadSegments(upkeep)
       try retirement.trimSealedSegments(upkeep)
       try reclaimer.shrink(upkeep)
+      return dirty
     }
     try leftovers.checkLeftovers()
     // Records that other threads kill from here on are left to the next compaction. Otherwise this one might never end.
@@ -107,7 +112,7 @@ final class FullCompaction: StorePart {
       if !report.isInterrupted, erasesLog {
         let isCompact = commitLock.withLock { held in
           !held.state.index.segments.all.contains { segment in
-            guard let segment, segment.id < end, case let account = held.state[segment] else { return false }
+            guard let segment, dirty.contains(segment.id), case let account = held.state[segment] else { return false }
             // The dead part of a segment for one record is a gap, or a head before a payload in use.
             return account.holdsDeadRecords && (account.stream != .single || account.live.count == 0)
           }

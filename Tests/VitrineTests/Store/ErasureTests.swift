@@ -109,6 +109,25 @@ import Testing
     #expect(holders(of: value(3)) == [])
   }
 
+  /// They are left to the next compaction, which another thread could otherwise keep from ending.
+  @Test func entriesOverwrittenDuringACompactionDoNotCount() throws {
+    for removesOne in [false, true] {
+      try store.put(value(3), for: "gone")
+      try store.put(noise(400, 1), for: "young")
+      if removesOne { try store.remove("gone") }
+      var round = 1
+      let report = try store.compact { _, _ in
+        round += 1
+        try? store.put(noise(400, UInt64(round)), for: "young")
+        return true
+      }
+      #expect(report.isErased && round > 1)
+      #expect(store["young"] == noise(400, UInt64(round)))
+      if removesOne { #expect(holders(of: value(3)) == []) }
+    }
+    try expectIntact(store)
+  }
+
   @Test func erasedLogTakesFramesThatSurviveTheProcess() throws {
     try fill()
     _ = try store.compact()
