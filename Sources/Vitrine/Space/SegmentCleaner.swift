@@ -87,7 +87,7 @@ final class SegmentCleaner: StorePart {
     var dense: [UInt64] = []
     var looks = 0
     var removedCount = 0
-    while tried.count < SegmentCleaner.mostTries, looks < SegmentCleaner.mostLooks {
+    while tried.count < SegmentCleaner.mostTries, looks < SegmentCleaner.mostLooks, most > 0 {
       looks += 1
       guard
         let (segment, victim) = try nextVictim(
@@ -207,7 +207,7 @@ final class SegmentCleaner: StorePart {
     // An entry that is left has another turn, since it may be the last user of its payload then.
     let hasTurns = items.contains { !$0.isPinned && ($0.victim.map(isThere) ?? false) }
     let liveByteCount = commitLock.withLock { held in
-      if hasTurns { held.state.postpone(segment) }
+      held.state.postpone(segment)
       return held.state[segment].live.units * Unit.byteCount
     }
     if !hasTurns { upkeep.state.keptSegments.note(segment.id, liveByteCount: liveByteCount) }

@@ -27,12 +27,12 @@ extension CommitState {
     var live = (all: 0, probation: 0)
     for case let segment? in index.segments.all where index.segments[segment].live.count > 0 {
       let account = index.segments[segment]
-      // The segment holds a single record, and only an entry in another segment uses its payload. A copy would gain
-      // nothing.
-      if account.stream == .single, account.live.count == 1 { continue }
-      let isMain = isMain(segment, by: rules)
       let liveByteCount = account.live.units * Unit.byteCount
       let byteCount = account.fill.tail - SegmentHeader.byteCount
+      // The segment holds a single record, and only an entry in another segment uses its payload, behind a dead head. A
+      // copy would gain nothing.
+      if account.stream == .single, account.live.count == 1, liveByteCount < byteCount { continue }
+      let isMain = isMain(segment, by: rules)
       // Kept segments are in no queue, so their bytes do not make probation long.
       let isKept = kept.contains(segment.id, liveByteCount: liveByteCount, of: byteCount)
       if !isKept {

@@ -43,6 +43,24 @@ import Testing
     try store.close()
   }
 
+  /// Metadata of such a size get a segment of their own beside the payload, which stays in another one.
+  @Test(arguments: [EvictionPolicy.s3fifo, .sieve, .lru, .fifo])
+  func unusedEntriesWithLargeMetadataLeave(_ policy: EvictionPolicy) throws {
+    let store = try open(policy)
+    try put(store, "large", 0..<4, 200_000)
+    for number in 0..<4 {
+      try store.setMetadata(noise(65_400, UInt64(number)), for: CacheKey("large\(number)", .original))
+    }
+    // Used entries go to the main queue, which gives each entry its turn.
+    for number in 0..<4000 {
+      try store.put(noise(20_000, UInt64(number) | 1 << 40), for: "new\(number)")
+      _ = store.get("new\(number)") { $0.byteCount }
+      if !(0..<4).contains(where: { store.contains("large\($0)") }) { break }
+    }
+    for number in 0..<4 { #expect(!store.contains("large\(number)")) }
+    try store.close()
+  }
+
   /// After an opening, the store does not know these heads yet.
   @Test(arguments: [500, 1500], [EvictionPolicy.s3fifo, .lru, .fifo])
   func anOpenedStoreFindsTheHeadsBeforeItCopies(_ byteCount: Int, _ policy: EvictionPolicy) throws {

@@ -145,7 +145,8 @@ extension SegmentPolicyModel {
   ) -> (id: UInt64, isSparse: Bool)? {
     let live = live
     let all = space.segments.map { (segment: $0, load: load($0, live)) }.filter {
-      $0.load.partCount > 0 && !($0.segment.stream == .single && $0.load.partCount == 1)
+      $0.load.partCount > 0
+        && !($0.segment.stream == .single && $0.load.partCount == 1 && $0.load.live < $0.load.written)
     }
     let candidates = all.filter { $0.segment.state == .sealed && !tried.contains($0.segment.id) }
     let mostFull = mostFull(isDeadReclaimed)
@@ -262,11 +263,8 @@ extension SegmentPolicyModel {
     let dropped = items.filter { !isCopied($0, of: segment, isSparse: false) }
     drop(dropped, isMain: isMain)
     let isLeft = items.contains { $0.hasKey && !$0.isPinned && entries[$0.record.key]?.record == $0.entry!.record }
-    if isLeft {
-      queue(segment.id, isKept: true)
-    } else {
-      kept.append((segment.id, load(segment, live).live))
-    }
+    queue(segment.id, isKept: true)
+    if !isLeft { kept.append((segment.id, load(segment, live).live)) }
     let after = load(segment, live)
     return after.live + after.bound < before.live + before.bound ? .progress : .full
   }
