@@ -83,7 +83,8 @@ let package = Package(
       name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]),
     .target(
       name: "CImageCodecs",
-      dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS"].map { .target(name: $0, condition: .when(traits: ["Images"])) }
+      dependencies: ["CJPEG", "CPNG", "CWebP", "CLCMS", "CZlib"]
+        .map { .target(name: $0, condition: .when(traits: ["Images"])) }
         + ["CGIF", "CAVIF", "CHEIF", "CJXL", "CTIFF"]
         .map { .target(name: $0, condition: .when(traits: ["MoreFormats"])) },
       cSettings: [.define("VITRINE_MORE_FORMATS", .when(traits: ["MoreFormats"]))],

@@ -19,7 +19,11 @@ struct PictureClaims {
         side: 4096, pixelCount: 1 << 18, byteCount: mode & 16 == 0 ? 16 << 20 : 8192, milliseconds: 15_000))
   }
 
+  /// The limit of frames that are drawn for one input.
+  private static let mostFrames = 8
+
   func check() {
+    checkFrames()
     let info = try? decoder.info(of: bytes.bytes)
     guard let image = decode() else { return }
     claim(info == image.info, "a picture with another header than its own")
@@ -40,9 +44,39 @@ struct PictureClaims {
     if !image.hasAlpha { claim(image.colors.allSatisfy { $0.alpha == 255 }, "alpha where there is none") }
   }
 
+  private func checkFrames() {
+    let reader = unlessRefused { () throws(ImageError) in
+      try AnimationReader(bytes.withMemoryRebound(to: UInt8.self) { Array($0) }, decoder: decoder)
+    }
+    guard case let reader?? = reader else { return }
+    claim(reader.frameCount > 1, "an animation of \(reader.frameCount) frames")
+    claim(reader.size.width * reader.size.height * 16 <= decoder.limits.byteCount, "more memory than allowed")
+    var frames: [DecodedImage] = []
+    while frames.count < PictureClaims.mostFrames,
+      case let frame?? = unlessRefused({ () throws(ImageError) in try reader.next() })
+    {
+      claim(frame.index == frames.count && frame.image.size == reader.size, "frame \(frame.index) of another size")
+      claim(frame.duration > .milliseconds(10), "a frame of \(frame.duration)")
+      frames.append(frame.image)
+    }
+    claim(frames.count <= reader.frameCount, "more frames than announced")
+    reader.rewind()
+    for image in frames {
+      guard case let again?? = unlessRefused({ () throws(ImageError) in try reader.next() }) else {
+        refute("a frame is missing the second time")
+      }
+      claim(image.colors == again.image.colors, "two decodings of a frame differ")
+    }
+  }
+
   private func decode() -> DecodedImage? {
+    unlessRefused { () throws(ImageError) in try decoder.decode(bytes.bytes, atLeast: wanted) }
+  }
+
+  /// Returns nil for an error that bytes can cause.
+  private func unlessRefused<R>(_ body: () throws(ImageError) -> R) -> R? {
     do throws(ImageError) {
-      return try decoder.decode(bytes.bytes, atLeast: wanted)
+      return try body()
     } catch {
       switch error {
       case .unsupportedFormat, .truncated, .corrupt, .tooLarge: return nil

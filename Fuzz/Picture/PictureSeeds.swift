@@ -6,7 +6,7 @@ import FuzzSupport
 /// A small picture of each kind, in each way of decoding it.
 enum PictureSeeds {
   static func all() throws -> [[UInt8]] {
-    let files = try jpeg() + png() + webp()
+    let files = try jpeg() + png() + webp() + animations()
     var seeds: [[UInt8]] = []
     for (number, file) in files.enumerated() {
       let side = UInt8(1 + number % 7)
@@ -18,6 +18,18 @@ enum PictureSeeds {
       seeds.append([16] + (try ImageEncoder.encode(.gradient(60, 40), as: encoding)))
     }
     return seeds
+  }
+
+  private static func animations() throws -> [[UInt8]] {
+    let frames = AnimatedFile.Disposal.allCases.map { disposal in
+      var frame = AnimatedFile.Frame(4, 3) { x, y in RGBA(UInt8(x * 60), UInt8(y * 80), 9, x == y ? 0 : 255) }
+      (frame.left, frame.top) = (disposal.rawValue * 2, 2)
+      frame.disposal = disposal
+      frame.isBlended = disposal != .clear
+      return frame
+    }
+    let file = AnimatedFile(8, 6, [.init(8, 6) { _, _ in RGBA(200, 10, 20) }] + frames)
+    return [file.png, file.png(hasOwnDefault: true), try file.webp]
   }
 
   private static func jpeg() throws -> [[UInt8]] {

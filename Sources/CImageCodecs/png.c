@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <png.h>
+#include <zlib.h>
 
 enum { HEADER_BYTES = 24, LARGEST_SIDE = 0x7FFFFFFF, MOST_CHUNK_BYTES = VITRINE_COLOR_MOST_BYTES };
 
@@ -103,14 +104,7 @@ static uint32_t big_endian(const uint8_t *bytes) {
 
 // The description of colors ---------------------------------------------------------------------------------------
 
-static uint32_t checksum(const uint8_t *bytes, size_t count) {
-  uint32_t sum = UINT32_MAX;
-  for (size_t index = 0; index < count; index++) {
-    sum ^= bytes[index];
-    for (int bit = 0; bit < 8; bit++) sum = sum >> 1 ^ (sum & 1 ? 0xEDB88320 : 0);
-  }
-  return ~sum;
-}
+uint32_t vitrine_png_checksum(const uint8_t *bytes, size_t count) { return (uint32_t)crc32_z(0, bytes, count); }
 
 typedef struct {
   const uint8_t *codes;  // the content of the chunk cICP, which old versions of libpng do not know, or NULL
@@ -125,8 +119,8 @@ static color_scan scan_colors(const uint8_t *bytes, size_t count) {
     size_t length = big_endian(chunk);
     if (memcmp(chunk + 4, "IDAT", 4) == 0 || memcmp(chunk + 4, "PLTE", 4) == 0) break;
     if (memcmp(chunk + 4, "iCCP", 4) == 0) scan.has_profile = true;
-    if (memcmp(chunk + 4, "cICP", 4) == 0 && length == 4 && checksum(chunk + 4, 8) == big_endian(chunk + 12) &&
-        vitrine_color_knows(chunk + 8) && !scan.codes) {
+    if (memcmp(chunk + 4, "cICP", 4) == 0 && length == 4 && !scan.codes &&
+        vitrine_png_checksum(chunk + 4, 8) == big_endian(chunk + 12) && vitrine_color_knows(chunk + 8)) {
       scan.codes = chunk + 8;
     }
     at += length + 12;

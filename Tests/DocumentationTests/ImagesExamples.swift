@@ -21,6 +21,24 @@ private func showing(folder: String, draw: (RawSpan, BitmapLayout) -> Void) asyn
   avatar.bitmap.withPixels { pixels in draw(pixels, avatar.bitmap.layout) }
 }
 
+private func playing(
+  url: String, style: ImageStyle, pipeline: PicturePipeline, show: (Bitmap) -> Void
+) async throws {
+  if let animation = try await pipeline.animation(for: PictureRequest(url, style: style)) {
+    for try await frame in animation {
+      show(frame.bitmap)
+      try await Task.sleep(for: frame.duration)
+    }
+  }
+}
+
+private func reading(bytes: [UInt8]) throws {
+  func show(_ image: DecodedImage, for duration: Duration) {}
+  if let reader = try AnimationReader(bytes) {
+    while let frame = try reader.next() { show(frame.image, for: frame.duration) }
+  }
+}
+
 private struct Offer {}
 
 private func preheating(

@@ -8,6 +8,10 @@ package struct GIFFile {
     package var isInterlaced = false
     /// The index of transparent pixels.
     package var transparent: Int?
+    /// The time until the next frame.
+    package var hundredths = 0
+    /// The treatment of the frame before the next: 1 keeps it, 2 clears it, 3 restores the pixels below.
+    package var disposal = 0
     /// Red, green and blue of each index, or nil for those of the file.
     package var colors: [UInt8]?
     /// The index of a pixel.
@@ -23,6 +27,8 @@ package struct GIFFile {
   /// Red, green and blue of each index, or nil.
   package var colors: [UInt8]?
   package var frames: [Frame]
+  /// The number of plays, 0 for no end, or nil for a file that does not say it.
+  package var playCount: Int?
 
   package init(width: Int, height: Int, colors: [UInt8]?, frames: [Frame]) {
     (self.width, self.height, self.colors, self.frames) = (width, height, colors, frames)
@@ -33,8 +39,17 @@ package struct GIFFile {
     file.appendLittle(width, byteCount: 2)
     file.appendLittle(height, byteCount: 2)
     file += [colors == nil ? 0 : 0x80 | GIFFile.bits(colors), 0, 0] + GIFFile.padded(colors)
+    if let playCount {
+      file += [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1]
+      file.appendLittle(max(0, playCount - 1), byteCount: 2)
+      file.append(0)
+    }
     for frame in frames {
-      if let transparent = frame.transparent { file += [0x21, 0xF9, 4, 1, 0, 0, UInt8(transparent), 0] }
+      if frame.transparent != nil || frame.hundredths > 0 || frame.disposal > 0 {
+        file += [0x21, 0xF9, 4, UInt8(frame.disposal << 2 | (frame.transparent == nil ? 0 : 1))]
+        file.appendLittle(frame.hundredths, byteCount: 2)
+        file += [UInt8(frame.transparent ?? 0), 0]
+      }
       file.append(0x2C)
       for value in [frame.left, frame.top, frame.width, frame.height] { file.appendLittle(value, byteCount: 2) }
       file.append((frame.colors == nil ? 0 : 0x80 | GIFFile.bits(frame.colors)) | (frame.isInterlaced ? 0x40 : 0))

@@ -29,10 +29,12 @@ package enum WebPFile {
     return Array(file[(hasHeader ? 30 : 12)...])
   }
 
-  package static func frame(_ picture: [UInt8], x: Int, y: Int, width: Int, height: Int) -> [UInt8] {
+  package static func frame(
+    _ picture: [UInt8], x: Int, y: Int, width: Int, height: Int, milliseconds: Int = 100, flags: UInt8 = 0
+  ) -> [UInt8] {
     var content: [UInt8] = []
-    for value in [x / 2, y / 2, width - 1, height - 1, 100] { content.appendLittle(value, byteCount: 3) }
-    return chunk("ANMF", content + [0] + picture)
+    for value in [x / 2, y / 2, width - 1, height - 1, milliseconds] { content.appendLittle(value, byteCount: 3) }
+    return chunk("ANMF", content + [flags] + picture)
   }
 
   /// Returns an animation of 16 x 12 pixels. The first frame covers 8 x 6 pixels at (4, 2), the second one everything.

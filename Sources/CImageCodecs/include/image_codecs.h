@@ -76,6 +76,8 @@ void vitrine_jpeg_encode(vitrine_image_pixels pixels, int quality, vitrine_image
 void vitrine_png_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
 void vitrine_png_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                         vitrine_image_result *result);
+// The checksum of a chunk's name and content.
+uint32_t vitrine_png_checksum(const uint8_t *bytes, size_t count);
 // Without alpha, the file is RGB.
 void vitrine_png_encode(vitrine_image_pixels pixels, bool has_alpha, vitrine_image_buffer *buffer,
                         vitrine_image_result *result);

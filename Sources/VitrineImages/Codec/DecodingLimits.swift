@@ -12,19 +12,25 @@ public struct DecodingLimits: Sendable, Hashable {
   public var byteCount: Int
   /// The time limit in milliseconds, from the start of decoding. It is checked between rows or scans, and in WebP about
   /// every megapixel, so a decoding may end some milliseconds late. A HEIC or an AVIF is decoded without a check, a
-  /// JPEG XL with a check after each 256 KiB of the file. The preparation of a color conversion is not checked either, and takes at most some tenths of a second. The scan of
-  /// the file's parts before decoding does not count; its time is linear in the file's length.
+  /// JPEG XL with a check after each 256 KiB of the file. The preparation of a color conversion is not checked either,
+  /// and takes at most some tenths of a second. The scan of the file's parts before decoding does not count; its time is
+  /// linear in the file's length.
   public var milliseconds: Int
+  /// The limit of the number of frames of an animation. ``AnimationReader`` checks it; the other limits apply to each
+  /// frame.
+  public var frameCount: Int
 
   /// Creates limits. The defaults admit pictures of cameras and scanners: 32,768 pixels a side, 120 million pixels,
-  /// 512 MiB, 10 s.
+  /// 512 MiB, 10 s, 10,000 frames.
   public init(
-    side: Int = 32_768, pixelCount: Int = 120_000_000, byteCount: Int = 512 << 20, milliseconds: Int = 10_000
+    side: Int = 32_768, pixelCount: Int = 120_000_000, byteCount: Int = 512 << 20, milliseconds: Int = 10_000,
+    frameCount: Int = 10_000
   ) {
     self.side = side
     self.pixelCount = pixelCount
     self.byteCount = byteCount
     self.milliseconds = milliseconds
+    self.frameCount = frameCount
   }
 
   /// Throws `tooLarge` if the size in the header exceeds the limits.

@@ -28,6 +28,13 @@ struct PictureBytes {
     PictureBytes(UnsafeRawBufferPointer(rebasing: buffer[range.clamped(to: 0..<buffer.count)]))
   }
 
+  var array: [UInt8] { Array(buffer) }
+
+  /// Appends the bytes of a range that lie in the file.
+  func append(_ range: Range<Int>, to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: buffer[range.clamped(to: 0..<buffer.count)])
+  }
+
   func prefix(_ count: Int) -> ArraySlice<UInt8> { Array(buffer.prefix(count))[...] }
 
   func integer(at offset: Int, byteCount: Int, isLittleEndian: Bool) -> Int? {
@@ -56,5 +63,14 @@ struct PictureBytes {
     guard range.lowerBound >= 0, range.upperBound <= buffer.count else { return nil }
     let bytes = buffer[range]
     return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+}
+
+extension [UInt8] {
+  /// Appends the lowest `byteCount` bytes of a number.
+  mutating func append(_ value: Int, byteCount: Int, isLittleEndian: Bool) {
+    for place in 0..<byteCount {
+      append(UInt8(truncatingIfNeeded: value >> (8 * (isLittleEndian ? place : byteCount - 1 - place))))
+    }
   }
 }

@@ -87,6 +87,9 @@ final class Decodes: Sendable {
     return isEnough(shared.image, for: styles) ? shared : nil
   }
 
+  /// The number of callers that wait for a decoding under way.
+  var waiterCount: Int { joined.waiterCount }
+
   /// Returns when no decoding is under way.
   func end() async { await joined.end() }
 

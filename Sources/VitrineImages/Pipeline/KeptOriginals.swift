@@ -35,14 +35,25 @@ final class KeptOriginals: Sendable {
 
   /// Returns the record of an original that is not stored, read from the stored picture in the request's style.
   private func unkept(_ request: PictureRequest, besides useless: Set<Digest>) async throws -> Originals.Found? {
-    // A cache-only request, or one for the original, has already looked at everything stored.
-    if request.cachePolicy == .cacheOnly || request.style == .original { return nil }
-    let styled = try await storage.trying({ try await $0.styled(request.style, for: request.key) }) ?? nil
-    guard let styled else { return nil }
-    let beside = StyledRecord(metadata: styled.metadata, ageLimit: ageLimit)
+    // A cache-only request has already looked at everything stored.
+    if request.cachePolicy == .cacheOnly { return nil }
+    guard let metadata = try await recordBesidePicture(request) else { return nil }
+    let beside = StyledRecord(metadata: metadata, ageLimit: ageLimit)
     guard let digest = beside.original, !useless.contains(digest), var record = beside.response else { return nil }
     if let renewal = renewals[request.key], renewal.digest == digest { record = renewal.record }
     return record.answers(request.headers) ? Originals.Found(bytes: nil, digest: digest, record: record) : nil
+  }
+
+  private func recordBesidePicture(_ request: PictureRequest) async throws -> [UInt8]? {
+    if request.wantsFrames {
+      let animation = try await storage.trying { storage in
+        try await (storage as? any AnimationStorage)?.animation(request.style, for: request.key)
+      }
+      if let animation = animation ?? nil { return animation.metadata }
+    }
+    if request.style == .original { return nil }
+    let styled = try await storage.trying { try await $0.styled(request.style, for: request.key) }
+    return (styled ?? nil)?.metadata
   }
 
   // MARK: Renewals by servers

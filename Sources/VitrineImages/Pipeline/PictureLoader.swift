@@ -37,14 +37,15 @@ final class PictureLoader: Sendable {
   let fetcher: HTTPFetcher
   let decodes: Decodes
   let writes: KeyedWrites
-  /// The queue of decoding, drawing into new memory, and encoding. Its limit is that of decoded pictures.
+  /// The queue of decoding, drawing into new memory, and encoding. Its limit also bounds the number of decoded pictures
+  /// in memory.
   let work: LimitedQueue
   /// The queue of downloads.
   let loads: LimitedQueue
   let threads = WorkerThreads()
   let originals: Originals
   let joined = JoinedWork<Job, Loaded>()
-  let drawings = JoinedWork<Drawing, Drawn>()
+  let drawings = Drawings()
   /// Revalidations of stale pictures that were shown.
   let renewals = BackgroundWork()
 
@@ -93,8 +94,8 @@ final class PictureLoader: Sendable {
         continue
       }
       if isOwn.withLock({ $0 }) { return loaded }
-      // The server's answer to the joined work may be older than this request. 0 means that no server was asked: the
-      // original may not be revalidated yet. Only a reload asks in that case.
+      // The server's answer to the joined work may be older than this request. 0 means that no server was asked,
+      // because the original needs no revalidation yet. Only a reload asks in that case.
       if !request.mayShowKept, loaded.answered < begun, loaded.answered > 0 || request.cachePolicy == .reload {
         continue
       }
@@ -180,13 +181,17 @@ final class PictureLoader: Sendable {
 
   /// Revalidates in the background, for later requests. Also accepts an answer of joined work that arrived before this
   /// call. The task `answer` keeps its download under way, so that the revalidation can join the download.
-  private func renew(
+  func renew(
     _ request: PictureRequest, _ answer: Task<Originals.Found, any Error>?, _ priority: PictureRequest.Priority
   ) {
     var request = request
     request.cachePolicy = .revalidate
     renewals.begin { [self, request] in
-      _ = try? await load(request, begun: 0, interest: Interest(priority))
+      if request.wantsFrames {
+        _ = try? await animation(request, begun: 0, interest: Interest(priority))
+      } else {
+        _ = try? await load(request, begun: 0, interest: Interest(priority))
+      }
       answer?.cancel()
     }
   }

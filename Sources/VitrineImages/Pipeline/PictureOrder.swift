@@ -4,20 +4,43 @@ import Vitrine
 struct PictureOrder: Sendable {
   let request: PictureRequest
   /// The styles to draw, including the request's own.
-  let family: [ImageStyle]
+  var family: [ImageStyle]
   let original: Originals.Found
   /// The bytes of the original.
   let bytes: StoredBytes
   /// The version of the key when the work began.
   let version: UInt64
-  let interest: Interest
+  var interest: Interest
   /// The placeholder of a downloaded original, computed when it has been decoded.
   var placeholder: PlaceholderHash?
 
   var key: String { request.key }
   var isNoStore: Bool { original.record?.isNoStore == true }
 
+  /// Returns the order with the interest of all its requests.
+  func with(_ interest: Interest) -> PictureOrder {
+    var order = self
+    order.interest = interest
+    return order
+  }
+
   var metadata: [UInt8] { StyledRecord(original: original.digest, response: original.record).metadata }
+}
+
+/// The drawings under way.
+struct Drawings: Sendable {
+  let stills = JoinedWork<Drawing, Drawn>()
+  let animations = JoinedWork<Drawing, StoredAnimation?>()
+  /// Animations take long, so still pictures get most places of decoding.
+  let turns = LimitedQueue(limit: 2, preheatingLimit: 1)
+  /// The originals of animations that took too long to draw, by key.
+  let slow = MemoryCache<String, Digest>(limits: .init(count: 1000))
+
+  /// Returns when no drawing is under way.
+  func end() async {
+    await stills.end()
+    await animations.end()
+  }
 }
 
 /// One drawing shared by all requests that want a style of the family at the time, under any cache policy.
@@ -83,9 +106,8 @@ extension PictureLoader {
     let isOwn = Locked(false)
     let drawn = try await joinedDrawing(drawing, order, isOwn) { [self] interest in
       isOwn.withLock { $0 = true }
-      var order = PictureOrder(
-        request: order.request, family: family, original: order.original, bytes: order.bytes, version: order.version,
-        interest: interest)
+      var order = order.with(interest)
+      order.family = family
       let (picture, count) = try await decoded(order)
       order.placeholder = try await placeholder(of: picture.image, order)
       let (bitmaps, version) = try await draw(order, picture.image)
@@ -103,7 +125,7 @@ extension PictureLoader {
     _ body: @escaping @Sendable (Interest) async throws -> Drawn
   ) async throws -> Drawn {
     do {
-      return try await drawings.value(for: drawing, interest: order.interest, body)
+      return try await drawings.stills.value(for: drawing, interest: order.interest, body)
     } catch let error as ImageError
       where !isOwn.withLock({ $0 }) && !order.original.isNew && error.isDamage
       && order.request.cachePolicy != .cacheOnly
@@ -112,7 +134,7 @@ extension PictureLoader {
     }
   }
 
-  private func decoded(_ order: PictureOrder) async throws -> (picture: Decodes.Picture, count: Int) {
+  func decoded(_ order: PictureOrder) async throws -> (picture: Decodes.Picture, count: Int) {
     let (original, request) = (order.original, order.request)
     do {
       return try await decodes.picture(

@@ -12,6 +12,8 @@ public struct Bitmap: Sendable {
 
   private enum Storage: Sendable {
     case blob(Blob)
+    /// A part of a blob that begins at an offset.
+    case part(Blob, Int)
     case memory(PixelMemory)
     case array([UInt8])
   }
@@ -22,6 +24,13 @@ public struct Bitmap: Sendable {
     guard blob.encoding == .bitmap, let layout = blob.layout, blob.byteCount >= layout.byteCount else { return nil }
     self.layout = layout
     storage = .blob(blob)
+  }
+
+  /// Creates a bitmap of a part of a stored value, without a copy. The value must have the bytes of the layout.
+  init(_ blob: Blob, _ layout: BitmapLayout, at offset: Int) {
+    precondition(offset >= 0 && layout.byteCount <= blob.byteCount - offset)
+    self.layout = layout
+    storage = .part(blob, offset)
   }
 
   /// Creates a bitmap of zeroed memory that `body` draws into. Throws `outOfMemory`, and errors of `body`.
@@ -55,7 +64,10 @@ public struct Bitmap: Sendable {
 
   /// Whether the pixels are mapped from a store, so that they need no memory of this process.
   public var isMapped: Bool {
-    if case .blob(let blob) = storage { !blob.isCopy } else { false }
+    switch storage {
+    case .blob(let blob), .part(let blob, _): !blob.isCopy
+    case .memory, .array: false
+    }
   }
 
   /// Calls `body` with the pixels: `layout.height` rows, `layout.bytesPerRow` bytes apart. The span is valid only
@@ -63,6 +75,10 @@ public struct Bitmap: Sendable {
   public func withPixels<R: ~Copyable, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
     switch storage {
     case .blob(let blob): return try blob.withBytes(body)
+    case .part(let blob, let offset):
+      return try blob.withBytes { bytes throws(E) in
+        try body(bytes.extracting(offset..<offset + layout.byteCount))
+      }
     case .memory(let memory):
       defer { withExtendedLifetime(memory) {} }
       return try body(UnsafeRawBufferPointer(memory.bytes).bytes)

@@ -16,6 +16,8 @@ public struct PictureRequest: Sendable, Hashable {
   /// A hash of the picture that the app knows, such as from its server. ``PicturePipeline/images(for:)`` draws it until
   /// the picture is loaded.
   public var placeholder: PlaceholderHash?
+  /// Whether the animation of the picture is wanted, so that the record beside a stored animation may be used.
+  var wantsFrames = false
 
   /// Creates a request. The default key is the URL.
   public init(

@@ -97,7 +97,7 @@ extension StoreStorage {
   }
 
   /// Whether pictures of this original may be stored: the key has this original, or an unknown one.
-  private func isOf(_ original: Digest, _ key: String) -> Bool { digest(for: key).map { $0 == original } ?? true }
+  func isOf(_ original: Digest, _ key: String) -> Bool { digest(for: key).map { $0 == original } ?? true }
 
   /// Checks again after the write, since another writer may have stored a different original between check and write.
   /// In that case, removes the new entries, which would count as made from that original.
@@ -108,7 +108,7 @@ extension StoreStorage {
   }
 
   /// Returns a batch with a note of the original's digest, if the store does not record it yet.
-  private func batch(noting original: Digest, _ key: String) -> WriteBatch {
+  func batch(noting original: Digest, _ key: String) -> WriteBatch {
     var batch = WriteBatch()
     if digest(for: key) == nil {
       batch.put(StoreStorage.note(original), for: CacheKey(key, StoreStorage.originalNote), options: noteOptions)

@@ -86,7 +86,7 @@ import Vitrine
     let first = Task { try await pipeline.image(for: request(.cacheOnly)) }
     try await until { decoder.waitingCount == 1 }
     let second = Task { try await pipeline.image(for: request()) }
-    try await until { pipeline.pictures.drawings.waiterCount == 2 }
+    try await until { pipeline.pictures.drawings.stills.waiterCount == 2 }
     decoder.open()
     await #expect(throws: ImageError.self) { try await first.value }
     #expect(try await second.value.origin == .network)
