@@ -85,7 +85,7 @@ public final class CacheClient: Sendable {
   /// Returns whether the server has a value for a whole key. See ``contains(_:style:)``.
   public func contains(_ key: CacheKey) throws(ClientError) -> Bool { try finds("HEAD", key) }
 
-  /// Whether the server had the value of a request that has no body and needs none.
+  /// Sends a request without a body, and returns whether the server had the value.
   private func finds(_ method: StaticString, _ key: CacheKey) throws(ClientError) -> Bool {
     let answer = try pool.exchange(request(method, key))
     switch answer.head.status {

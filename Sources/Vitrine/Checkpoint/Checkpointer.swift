@@ -126,7 +126,7 @@ final class Checkpointer: StorePart {
   }
 
   /// Prepares a checkpoint while leftovers are unchecked: restores payloads that only replayed frames carry, and reads
-  /// the heads of records that replayed frames name. Reads each of them once for each opening.
+  /// the heads of records that replayed frames name. An opening does this once for each record.
   func prepareCheckpoint() throws(StoreError) {
     try gate.requireWritable(closing: true)
     do throws(SystemError) { try checker.restoreCarried() } catch { throw gate.writeError(error) }
@@ -290,8 +290,8 @@ final class Checkpointer: StorePart {
     note(image, published: upkeep, held)
   }
 
-  /// Gives the changes of an image that was not published to the next one. A sync may fail for lack of a descriptor,
-  /// for example, which does not end writing.
+  /// Puts the changes of an image that was not published back into the index, for the next image. Not every failure
+  /// ends writing: a sync may fail for lack of a descriptor, for example.
   private func putBack(
     _ image: Image, _ upkeep: borrowing UpkeepLock.Held, _ held: borrowing CommitLock.Held
   ) {

@@ -74,8 +74,8 @@ final class Syncer: StorePart {
     return (result, LeftFrame(sequence: left.sequence, syncer: syncer))
   }
 
-  /// A frame that the caller of a change must wait for, in the log that has it. A store that was suspended meanwhile
-  /// has another log.
+  /// A frame that the caller of a change must wait for, with the syncer of the log that has the frame. If the store was
+  /// suspended and resumed meanwhile, its present log is another one.
   struct LeftFrame {
     let sequence: UInt64
     let syncer: Syncer
@@ -87,7 +87,8 @@ final class Syncer: StorePart {
     if awaited.withLock({ $0.add(AwaitedFrames.Wait(sequence: sequence, end: end)) }) { leadAwaited() }
   }
 
-  /// Starts the leader behind the changes already queued in the pool, so that they share its sync.
+  /// Queues a job of the pool that makes all awaited frames durable with one sync. The job is queued behind the changes
+  /// that wait in the pool, so that their frames share the sync.
   private func leadAwaited() {
     BlockingPool.shared.submit {
       let waits = self.awaited.withLock { $0.take() }
@@ -102,8 +103,8 @@ final class Syncer: StorePart {
     }
   }
 
-  /// Makes segment bytes durable, except those that the log carries, and raises the marks up to the offset where each
-  /// segment is filled without gaps.
+  /// Syncs each segment that has unsynced records which no frame carries. Then raises the segment's mark to the offset
+  /// up to which it is filled without gaps. A segment with unchecked records of an earlier opening keeps its mark.
   func syncSegments() throws(StoreError) {
     try syncLock.withLock { flush throws(StoreError) in try syncDirtySegments(flush) }
   }

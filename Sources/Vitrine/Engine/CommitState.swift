@@ -1,6 +1,6 @@
 /// The state that the commit lock guards.
 struct CommitState: ~Copyable {
-  /// Index and segments: the only way to change them.
+  /// The writer of the index and of the segments' accounts. All changes of them go through it.
   var index: CatalogWriter
   /// The log, for appending. ``StoreContext/wal`` makes frames durable.
   var log: LogWriter
@@ -78,7 +78,8 @@ extension CommitState {
     }
   }
 
-  /// Bytes of an ordinary segment when the store is full. Limits follow it, so they do not depend on the content.
+  /// Bytes of an ordinary segment when the store is full. Limits are computed from this size, so they do not depend on
+  /// the present content.
   var largestSegment: Int {
     if current.segmentByteCount > 0 { return current.segmentByteCount }
     return Sizing.segmentByteCount(budget: ledger.budget)
@@ -141,7 +142,7 @@ extension CommitState {
   }
 
   var roomLimits: Admissions.Limits {
-    // Neither the segments that Blobs hold nor pinned entries make room.
+    // Eviction frees neither the segments that Blobs hold nor pinned entries.
     let retained = ledger.account.pinnedByteCount + (index.sums[.pinned]?.byteCount ?? 0)
     let room = roomBesideOpen
     let each = retained == 0 ? .max : max(room - retained, largestSegment)
@@ -165,7 +166,7 @@ extension CommitState {
   }
 
   /// The most words that the journal reaches before the log is full. The facts of a change take at most 8 bytes for
-  /// each 7 bytes of the change in its frame: the move of an entry with a payload that several keys use.
+  /// each 7 bytes of the change in its frame. The worst case is the move of an entry whose payload several keys use.
   private func journalLimit(_ logByteCount: Int?) -> Int {
     // One of the files stays free.
     let all = logByteCount ?? log.byteCount

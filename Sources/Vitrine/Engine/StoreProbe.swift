@@ -15,7 +15,7 @@ package struct StoreProbe {
   package var walFolder: any Directory { core.context.folders.wal }
   /// The time of the store's clock, in milliseconds.
   package var wallMilliseconds: Int64 { core.context.environment.clock.wallMilliseconds() }
-  /// Whether any sequence waits for events.
+  /// Whether any `AsyncSequence` of events has a subscriber.
   var hasListeners: Bool { core.context.events.hasSubscribers }
   /// The counters that the COUNTERS file has.
   var publishedCounters: Counters { core.basics.meters.publishedCounters }
@@ -42,7 +42,7 @@ package struct StoreProbe {
     try core.context.commitLock.withLock { held in try body(held.state.index) }
   }
 
-  /// Bytes of a checkpoint file for the index as it is now, and for so many keys and segments more.
+  /// Bytes of a checkpoint file for the present index plus `moreKeys` keys and `moreSegments` segments.
   func checkpointByteCount(moreKeys: Int = 0, moreSegments: Int = CatalogWriter.spareSegments) -> Int {
     core.context.commitLock.withLock { held in
       held.state.indexRoom(moreKeys: moreKeys, moreSegments: moreSegments).fileByteCount
@@ -94,14 +94,14 @@ package struct StoreProbe {
   /// The durability of the log. Traps for a read-only opening.
   var wal: WAL { core.context.wal! }
 
-  /// Appends a frame that the index does not follow.
+  /// Appends a frame, but does not apply its changes to the index.
   func append(_ frame: ByteBuffer, changeCount: Int) throws(SystemError) -> UInt64 {
     try core.context.commitLock.withLock { held throws(SystemError) in
       try held.state.log.append(frame, changeCount: changeCount)
     }
   }
 
-  /// Uses up the numbers of so many frames.
+  /// Skips the sequence numbers of `count` frames.
   func skipSequence(_ count: UInt64) {
     core.context.commitLock.withLock { held in held.state.log.skipSequence(count) }
   }
@@ -188,7 +188,7 @@ package struct StoreProbe {
   package var uncheckedCount: Int { unchecked.count }
   /// Whether the heads of replayed records have been read.
   var hasFoundHeadless: Bool { core.context.commitLock.withLock { held in held.state.leftovers.hasFoundHeadless } }
-  /// Whether the log carries records that no checkpoint covers yet.
+  /// Whether replayed frames carry records that no checkpoint of this opening covers yet.
   package var hasCarriedRecords: Bool { core.checkpoints.checker.hasCarriedRecords }
   var orphans: [String] { core.context.upkeepLock.withLock { upkeep in upkeep.state.orphans.names } }
   var nextRecord: UInt64 { core.context.commitLock.withLock { held in held.state.nextRecord } }
@@ -318,8 +318,8 @@ extension StoreCore {
 }
 
 extension CacheStore {
-  /// Puts an entry until the files of the log have their largest size, and removes it, for tests that count what
-  /// follows.
+  /// Puts one entry again and again until the log files have their largest size, and then removes it. For tests that
+  /// count later work, so that no growth of the log adds to the count.
   package func growLog() throws(StoreError) {
     let largest = Sizing.walFileByteCount(budget: byteBudget)
     var round = 0

@@ -13,7 +13,7 @@ final class WriteGate: StorePart {
   /// When all names of the folder were last checked before a change, in milliseconds by the wall clock.
   private let lastNameCheck = Atomic<Int64>(.min)
   private let mistrusts = Atomic<Bool>(false)
-  /// True while a store on which a sync had failed is taken over: records of earlier openings are not shared then.
+  /// True during failed-sync recovery. Meanwhile, puts do not share unvouched records of earlier openings.
   var mistrustsEarlierRecords: Bool { mistrusts.load(ordering: .relaxed) }
 
   /// Runs `body` while records of earlier openings are not shared.

@@ -103,8 +103,8 @@ package final class KeyTable: @unchecked Sendable {
     find(hash, style: nil, counts: counts, isAsked: isAsked) { slot, _ in body(slot) }
   }
 
-  /// Like ``find(_:counts:isAsked:_:)``, but skips entries whose mark excludes `style`. `body` gets the slot before the
-  /// lookup, and the new stamp.
+  /// Like ``find(_:counts:isAsked:_:)``, but skips entries of crowded URLs whose mark excludes `style`. `body` gets the
+  /// slot as it was before the lookup, and the stamp after it.
   @inline(__always)
   func find<R>(
     _ hash: KeyHash, style: UnsafeRawBufferPointer?, counts: Bool, isAsked: Bool,

@@ -9,8 +9,8 @@
 ///
 /// Chance decides whether a frequent key is sampled, and so the number of sampled requests. SHARDS-adj counts
 /// the difference to the true number at distance 0. Here the true numbers of the store's own hits and misses are
-/// known. So the sample only decides which share of its hits another size would lose, and which share of its misses
-/// it would avoid. On three traces the mean error was 37 % to 85 % smaller than with SHARDS-adj.
+/// known. So the sample only decides which share of these hits a cache of another size would lose, and which share of
+/// these misses it would avoid. On three traces the mean error was 37 % to 85 % smaller than with SHARDS-adj.
 ///
 /// Distances are counted in bytes of values and in keys. Evicted keys stay in the sample. Removed and expired keys do
 /// not.
@@ -87,7 +87,8 @@ struct MissSample {
     guard hash < threshold else { return }
     let weight = 1 / rate
     guard let slot = slot(of: hash), outcome != .outdated else {
-      // Without an earlier use, a miss is one for every size. The put that may follow begins the key's history.
+      // A miss without an earlier use is a miss in a cache of any size. The put that may follow begins the key's
+      // history.
       switch outcome {
       case .hit(let byteCount):
         hits.addUnknown(weight)
@@ -107,7 +108,7 @@ struct MissSample {
         misses.addUnknown(weight)
         return remove(hash)
       }
-      // The entry has got more time by its use.
+      // The store still has the entry, so its expiry was extended to a time that is unknown here.
       use.due = 0
     }
     let newer = sums.total(after: place)

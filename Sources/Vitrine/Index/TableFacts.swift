@@ -121,7 +121,7 @@ package protocol Fact: Sendable {
 }
 
 extension KeyFact: Fact {
-  /// Marks a gone entry: a flag bit that no piece keeps.
+  /// Marks a removed entry. Uses the bit of ``KeySlot/Flags/checked``, a flag that is not stored.
   private static let gone = KeySlot.Flags.checked.rawValue << 38
 
   @inline(__always)
@@ -211,7 +211,7 @@ package struct FactJournal<Element: Fact>: Sendable {
   /// Whether the table was emptied: no fact and no piece from before counts.
   package private(set) var isOfEmptiedTable = false
 
-  /// The words of the facts in a delta. Folded, they may take fewer.
+  /// The number of words of the noted facts. After folding, they may take fewer.
   package var wordCount: Int { words.wordCount }
 
   @inline(__always)

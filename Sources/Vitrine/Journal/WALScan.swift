@@ -118,8 +118,8 @@ package struct WALReplay {
   /// All frames below this number were known to be durable.
   package var durableSequence: UInt64 = 0
 
-  /// Whether the log was followed at least up to a position. The number of the position does not count: a checkpoint
-  /// without a frame uses up a number.
+  /// Whether the log was followed at least up to a position. Ignores the position's sequence number, because a
+  /// checkpoint without a frame uses up a number.
   package func reaches(_ position: WALPosition) -> Bool {
     end.use > position.use || end.use == position.use && end.offset >= position.offset
   }

@@ -1,5 +1,5 @@
 /// Prepares the files of a recovered store for writing: makes the checkpoint durable, makes the log of the new opening,
-/// and takes the ledger of all files.
+/// and enters all files in a ledger.
 struct Adoption {
   /// The store as recovery has found it. Functions that change a part of it take that part as a parameter.
   let loaded: LoadedStore
@@ -53,7 +53,7 @@ struct Adoption {
   /// Opens the area of a store with pieces, and notes the blocks that its roots name. Makes an area that is missing.
   func openPieces(_ checkpoints: CheckpointSet) throws(StoreError) -> PieceSet? {
     guard loaded.identity.hasPieces else {
-      // A conversion that was cut off has left it.
+      // An interrupted conversion may have left the area.
       if loaded.files.area != nil { try? folders.checkpoints.remove(CacheFormat.areaFile) }
       return nil
     }
@@ -103,7 +103,7 @@ struct Adoption {
 
   /// Makes room for the index of a store that is converted. Returns false, and removes the area, if the disk is full.
   func makeAreaRoom(_ pieces: inout PieceSet?) throws(StoreError) -> Bool {
-    // The log may be full of changes before the next checkpoint, as long as it is now.
+    // Before the next checkpoint, changes may fill the whole log at its present length.
     let logByteCount = loaded.log.scan.files.reduce(0) { $0 + min($1.byteCount, loaded.identity.walFileByteCount) }
     let needed = IndexRoom.needed(
       by: loaded.index.writer, hasPieces: true,

@@ -124,8 +124,8 @@ package protocol File: AnyObject, Sendable {
   /// Takes the file's exclusive lock, or returns false if another opening has it. Closing the handle releases it. A
   /// forked child does not keep it.
   func tryLock() throws(SystemError) -> Bool
-  /// Releases the file's lock, although other references to the handle may exist, or a program that is being started
-  /// may have a copy of the descriptor. Without a lock, this does nothing.
+  /// Releases the file's lock, even if other references to the handle exist, or if a program that is being started has
+  /// a copy of the descriptor. Without a lock, this does nothing.
   func unlock()
   /// Announces that `range` of a writable mapping is about to be stored to, and that it was.
   func willStore(_ range: Range<Int>)

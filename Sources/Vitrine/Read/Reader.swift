@@ -95,8 +95,8 @@ final class Reader: StorePart {
       let isNoted = !counts || keys._withUnsafeGuaranteedRef { $0.stampsAtOnce(slot, isAsked: source != nil) }
       if glance.carriesPayload, glance.encoding != Encoding.zstd.rawValue {
         let payload = glance.payload
-        // Checked after all fields were read. Once zeros have replaced any page, the slow path decides, because it
-        // knows which pages.
+        // This check comes after all fields were read. Once zeros have replaced any page, the slow path decides,
+        // because it knows which pages were replaced.
         if !BusErrors.haveHappened {
           if !isNoted { lifetimes._withUnsafeGuaranteedRef { $0.noteUse(hash, slot.location) } }
           return Borrow(payload, of: hash, at: slot.location, pin: pin)
@@ -161,8 +161,8 @@ final class Reader: StorePart {
     }
   }
 
-  /// `first`: the entry that the lookup has found, before it noted a use of it, and the stamp of that use. `pin`: the
-  /// pin on its record, unless it was released. A function of its own, so that it costs a hit no registers.
+  /// `first`: the slot of the found entry as it was before the lookup noted a use, and the stamp of that use. `pin`:
+  /// the pin on the entry's record; nil if it was released. A function of its own, so that it costs a hit no registers.
   @inline(never)
   private func borrowSlowly(
     _ url: UnsafeRawBufferPointer, _ style: UnsafeRawBufferPointer, _ hash: KeyHash, _ source: Source?, _ counts: Bool,
@@ -179,8 +179,8 @@ final class Reader: StorePart {
     return borrow
   }
 
-  /// Returns whether a pinned entry may be trusted and is of another style. Notes the mark of that style, so that the
-  /// next lookup of a style with the same tag does not read its record.
+  /// Returns whether a pinned entry may be trusted and is of another style. Notes the mark of that style. If the URL is
+  /// crowded, the next lookup of a style with the same tag skips the entry by this mark.
   private func isPassed(_ slot: KeySlot, _ hash: KeyHash, _ style: UnsafeRawBufferPointer) -> Bool {
     guard isTrusted(slot),
       let mark = RecordGlance.otherStyle(catalog.segments.bytes(at: slot.location), than: style).map(Style.mark(of:)),

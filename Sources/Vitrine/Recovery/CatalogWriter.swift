@@ -1,8 +1,8 @@
 /// The writer's side of a catalog: the accounts of index and segments, and the changes. Live and replayed changes use
 /// the same ``apply(_:sequence:isChecked:)``, so recovery arrives at the writer's state.
 ///
-/// It cannot be copied, like the ``SegmentAccounts`` in it: a loaded store has it, then the state behind the store's
-/// commit lock.
+/// It cannot be copied, like the ``SegmentAccounts`` in it. The loaded store owns it first, and then the state behind
+/// the store's commit lock.
 package struct CatalogWriter: ~Copyable {
   package let catalog: Catalog
   package internal(set) var keyWriter = KeyTableWriter()
@@ -10,7 +10,7 @@ package struct CatalogWriter: ~Copyable {
   package var segments: SegmentAccounts
   package internal(set) var keyCount = 0
   package internal(set) var blobCount = 0
-  /// The sum of the bytes that gets return, each key counted.
+  /// The number of bytes that a get returns, summed over all keys.
   package internal(set) var logicalByteCount = 0
   /// The entries of styles that have a budget, and the pinned entries.
   package internal(set) var sums = EntrySums()
@@ -286,7 +286,8 @@ package struct CatalogWriter: ~Copyable {
     nextSegment = max(nextSegment, other.nextSegment)
   }
 
-  /// Gives the entries of a catalog without readers their locations here, and exchanges the tables with its tables.
+  /// Changes the locations of the entries of `other`, which has no readers, to those in this catalog. Then exchanges
+  /// the tables of the two catalogs.
   ///
   /// Payloads come first, so a key that is found in the new table finds its payload. A key found in the old table may
   /// not find it, and is looked up again once the commit lock is free.

@@ -27,7 +27,7 @@ package struct PiecePlan: Equatable {
     package var owed: Int
     /// The blocks that are free, or become free when the older root is erased.
     package var freeBlocks: Int
-    /// The blocks that are free without that.
+    /// The blocks that are free before the older root is erased.
     package var blocksFreeNow: Int
     /// Whether all shards are to be written anew if there is room now: a block could not be read, or the area is to be
     /// cut.
@@ -203,7 +203,7 @@ package struct PiecePlan: Equatable {
     let deltas = Piece.blockCount(words: deltaLimit(base: base)) + 2 * (mostDeltas(base: base) + 1)
     // A part being written, and one of which a shard is left.
     let largest = 2 * (Piece.blockCount(words: 2 * partWords(base: base, smallBase: smallBase)) + 2)
-    // A delta, and the parts for which it pays.
+    // The new delta, and the parts that are renewed with it.
     let next =
       journal < base / 2 ? Piece.blockCount(words: (1 + renewalPerChange) * journal) + 2 + renewalPerChange : parts
     return parts + deltas + next + largest

@@ -26,7 +26,7 @@ package struct UseRing {
     isFirst = newest != nil
   }
 
-  /// The most blocks that a file for so many keys has: twice those that all of their uses take.
+  /// Returns the largest number of blocks of a file for `keys` keys: twice the blocks that one use of each key takes.
   package static func mostBlocks(keys: Int) -> Int { max(leastBlocks, 2 * (keys / UseBlock.mostUses + 1)) }
 
   /// The moment at which uses are collected.

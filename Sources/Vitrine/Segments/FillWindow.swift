@@ -3,11 +3,11 @@ import Synchronization
 /// A writable mapping of an open segment, which fills in records without a system call.
 ///
 /// Populating dirties pages, and a sync writes all dirty pages. So at most as much is populated ahead as was
-/// written since the last sync. ``PagePopulator`` populates pages beside the puts, and more when half of them are used.
-/// Until then, and for the first records after a sync, positioned writes are used.
+/// written since the last sync. ``PagePopulator`` populates pages on its own thread, and more when half of them are
+/// used. Records whose pages are not populated, such as the first ones after a sync, are written by positioned writes.
 ///
-/// Any thread. Ranges are those of reservations, which never overlap; it is closed once there are none. Only for
-/// file systems that promise the blocks of an allocated file.
+/// Any thread. Each range is that of a reservation, and reservations never overlap. The window is closed once the
+/// segment has no unfilled reservation. Only for file systems that promise the blocks of an allocated file.
 ///
 /// Invariant: `pages` changes only in `close()`, under `lock`, after the last reservation of the segment was filled.
 package final class FillWindow: @unchecked Sendable {
@@ -19,7 +19,7 @@ package final class FillWindow: @unchecked Sendable {
   /// The number of calls of ``retreat()``. Under `lock`.
   private var retreatCount = 0
   private let lock: RawLock
-  /// Bytes filled since the last sync, or since no pages could be had.
+  /// Bytes filled since the last sync, or since the last failed attempt to populate pages.
   private let filled = Atomic<Int>(0)
   /// Where the latest record begins.
   private let latest = Atomic<Int>(0)
@@ -129,7 +129,8 @@ package final class FillWindow: @unchecked Sendable {
     return Missing(pages: pages, range: range, latest: latest, retreatCount: retreatCount)
   }
 
-  /// Call before a sync of the file.
+  /// Releases the populated pages, and stops populating more until enough records were written. Call before a sync of
+  /// the file.
   package func retreat() {
     lock.lock()
     defer { lock.unlock() }

@@ -41,8 +41,8 @@ package final class SegmentStorage: Sendable {
   /// Opens the file for use at once. The caller does not keep it, since an open file costs a descriptor.
   package func openFile() throws(SystemError) -> any File { try file.open() }
 
-  /// Sets whether the file stays open. If it `isUnsynced` and unmapped, it is synced before it closes: only a file
-  /// or a mapping makes the system report a failed write to a later sync.
+  /// Sets whether the file stays open. If the file `isUnsynced` and not mapped, it is synced before it closes. Without
+  /// an open file or a mapping, the system may forget a failed write before a later sync.
   func keepFile(_ isKept: Bool, isUnsynced: Bool) {
     file.setKept(isKept)
     file.syncBeforeClosing(isUnsynced && mapping == nil)
@@ -79,8 +79,9 @@ package final class SegmentStorage: Sendable {
     shared.withLock { $0 = mapping }
   }
 
-  /// Takes the mapping of the file out, unless a Blob holds it or private memory replaces it; the caller releases
-  /// it after it has released the commit lock. Requires that no reader has the memory pinned or can pin it.
+  /// Removes the mapping of the file and returns it. The caller releases the mapping after the commit lock. Returns nil
+  /// if a Blob holds the mapping, if private memory replaces it, or if there is none. Requires that no reader has the
+  /// memory pinned or can pin it.
   func unmap(_ accounts: borrowing SegmentAccounts) -> Mapping? {
     if isPrivate || current.withLock({ $0.hold != nil }) { return nil }
     return shared.withLock { shared in
@@ -143,7 +144,7 @@ package final class SegmentStorage: Sendable {
   }
 
   /// Returns the hold that Blobs in this segment share. Nil if it would raise the bytes held by all Blobs above
-  /// `limit`, or if the file is not mapped. The caller has it pinned.
+  /// `limit`, or if the file is not mapped. The caller has the segment pinned.
   package func hold(limit: Int) -> SegmentHold? {
     guard shared.withLock({ $0 != nil }) else { return nil }
     return current.withLock { current in

@@ -233,7 +233,8 @@ final class Compactor: StorePart {
     }
   }
 
-  /// Points entries that have not changed since to their copies. The copy of a removed entry is dead.
+  /// Points each entry to its copy, unless the entry has changed since it was copied. The copy of a removed entry is
+  /// dead.
   private func move(
     _ copies: [Copy], _ step: inout CompactionStep, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) {
@@ -276,7 +277,7 @@ struct CompactionStep {
   var hasCorrectedAccounts = false
 
   var hasChanged: Bool { recordCount > 0 || droppedCount > 0 }
-  /// Whether it freed a segment, or another step may free one that this one did not find.
+  /// Whether this step emptied a segment, or the next step may empty a segment that this step did not find.
   var mayFreeMore: Bool { segmentCount > 0 || hasCorrectedAccounts }
   /// Whether another step would find the same.
   var isStuck: Bool { segmentCount == 0 && recordCount == 0 && !hasCorrectedAccounts }

@@ -26,8 +26,8 @@ final class Evictor: StorePart {
   /// for it.
   private var mostEvictions: Int { min(256, commits.largestRemoval) }
 
-  /// Number of consecutive rounds in which all chosen victims were used before their removal, after which victims are
-  /// chosen and removed under one lock. Otherwise a small store that is read all the time would never evict.
+  /// After this many consecutive rounds in which all chosen victims were used before their removal, victims are chosen
+  /// and removed under one lock. Otherwise a small store that is read all the time would never evict.
   private static let mostMisses = 8
 
   /// The same for the entries of a style, which are fewer.

@@ -21,7 +21,7 @@ struct Admissions {
     /// The only thread that works on the body; nil if several threads do, or if the owner of the body does not choose
     /// its threads.
     var thread: ThreadContext.Token?
-    /// The number in the order in which bodies got room, while it holds any.
+    /// The place of the body in the order in which bodies got room. Valid while the body holds room.
     var turn: UInt64 = 0
     /// Bytes of the disk that were admitted for the body.
     var heldByteCount = 0

@@ -41,7 +41,7 @@
     ///     allows all.
     ///   - allowsPrivateAddresses: Whether connections to this machine, to private networks and to addresses of special
     ///     uses are made. Turn it off if the URLs come from others. The address of each connection is checked, so a
-    ///     name cannot hide one. Without them, no proxy is used.
+    ///     host name cannot hide a private address. If this is off, no proxy is used.
     public init(
       timeoutSeconds: Double = 30, mostSeconds: Double = 300, connectionsPerHost: Int = 8, mostRedirects: Int = 20,
       loadsFiles: Bool = true, authorityFile: String? = nil, pinnedPublicKeys: [String: [String]] = [:],

@@ -201,7 +201,7 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     case .timedOut: LoadError.timedOut
     case .httpTooManyRedirects: LoadError.tooManyRedirects
     case .badURL: LoadError.invalidURL(error.failingURL?.absoluteString ?? "")
-    // `unsupportedURL` also ends here; on Linux it means that the server does not speak HTTP.
+    // `unsupportedURL` is left to the default case: on Linux it means that the server does not speak HTTP.
     case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet: LoadError.unreachable(text)
     default: LoadError.interrupted(text)
     }

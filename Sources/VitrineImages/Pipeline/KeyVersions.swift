@@ -27,7 +27,7 @@ final class KeyVersions: Sendable {
   private struct State {
     let most: Int
     var versions = RecencyList<KeyText, Version>()
-    /// Keys with work under way: the number of works, and the version if the list has dropped it.
+    /// Keys with work under way: the number of pieces of work, and the version if `versions` has dropped it.
     var underWay: [KeyText: (count: Int, version: Version?)] = [:]
     var last: UInt64 = 0
     var lastOrdinal: UInt64 = 0

@@ -77,7 +77,8 @@ final class Originals: Sendable {
       return try await answer(to: request, begun: begun, kept, download, interest, besides: useless)
     }
     let first = FirstResult<Found?>()
-    // Preheating waits for its places, and shows nothing. A request may join it at any time.
+    // Silence does not end the wait of preheating, which shows no picture and may wait long for its places. If a
+    // request joins it after the silence, the stale original is returned at once.
     let isSilent = Locked(false)
     interest.follow { interest in
       if interest.priority != .preheating, isSilent.withLock({ $0 }) { first.set(.success(nil)) }

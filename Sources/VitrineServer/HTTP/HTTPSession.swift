@@ -29,7 +29,7 @@ final class HTTPSession: Session {
     case picture(PendingPicture)
     /// These bytes of a refused body are skipped.
     case skipped(left: Int)
-    /// The connection ends. Further bytes are dropped, so that the client can read the answer before.
+    /// The connection ends soon. Until then, further bytes are dropped, so that the client can still read the answer.
     case refused
     /// The connection ends when the queued answers were sent.
     case ended

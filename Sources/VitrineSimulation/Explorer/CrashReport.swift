@@ -52,11 +52,12 @@ public struct CrashReport: Sendable {
   public var seed: UInt64
   /// The results of each workload, in the explorer's order.
   public var workloads: [Workload]
-  /// States in which the recovery from a state was interrupted as well.
+  /// The number of crashes that interrupted the recovery from another crash.
   public var doubleCrashes = 0
   /// Distinct recoveries that were interrupted after every one of their operations.
   public var recoveries = 0
-  /// Other recoveries, left out because there were already as many double crashes as inspections.
+  /// Other recoveries, left out because they would have exceeded the limit of double crashes. The limit is the number
+  /// of inspections, or a quarter of it if states and faults are behind schedule.
   public var recoveriesLeftOut = 0
   /// Calls of the engine that change the disk, with the states that cut them off.
   public var callSites: [CallSite] = []

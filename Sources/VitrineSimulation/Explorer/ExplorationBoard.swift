@@ -121,7 +121,7 @@ final class ExplorationBoard: Sendable {
     state.withLock { !isOver($0, .faults, workload) && wantsFaults($0, workload) }
   }
 
-  /// Whether a workload lacks faults of its share, or calls of its first round that have to fail.
+  /// Whether a workload has fewer faults than its share, or has calls of its first round that must still fail once.
   private func wantsFaults(_ state: State, _ index: Int) -> Bool {
     let workload = state.report.workloads[index]
     return workload.faults < faultsEach
@@ -203,8 +203,8 @@ final class ExplorationBoard: Sendable {
   /// The share of the time limit in which all numbers should be reached.
   private static let shareOfTime = 0.85
 
-  /// Returns the most double crashes so far: as many as inspections, or a quarter of that if states and faults are
-  /// behind the time.
+  /// Returns the present limit of double crashes: the number of inspections, or a quarter of it if states and faults
+  /// are behind schedule.
   private func mostDoubleCrashes(_ report: CrashReport) -> Int {
     guard let passed = time.share else { return report.looks }
     func share(_ count: Int, _ wanted: Int) -> Double { wanted == 0 ? 1 : Double(count) / Double(wanted) }
