@@ -62,6 +62,8 @@ endif
 # SwiftPM gives the compiler the traits in the order of a set. With another order, everything would be built again.
 SWIFT_BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 BENCH_RELEASE := $(SWIFT_BUILD) -c release --package-path Benchmarks/Engines --scratch-path '$(BENCH_BUILD)' --product bench-engines
+# The tests run optimized, but with the assertions of a debug build, such as those of the order of locks.
+OPTIMIZED := -Xswiftc -O -Xswiftc -assert-config -Xswiftc Debug
 RELEASE := $(SWIFT_BUILD) -c release $(STATIC) --scratch-path '$(BUILD)'
 
 help: ## Print this list
@@ -96,16 +98,16 @@ engine: ## Build the engine and the tool, with none of the libraries for picture
 
 test: setup lint tidy ## Check the style and the rules, build, run all tests
 	@{ scripts/setup --python && scripts/similarity --setup; } || echo 'test: no Pillow, so nothing is compared with it'
-	@$(SWIFT_BUILD) --build-tests --scratch-path '$(BUILD)'
+	@$(SWIFT_BUILD) --build-tests --scratch-path '$(BUILD)' $(OPTIMIZED)
 	@scripts/api --check --build='$(BUILD)'
-	@scripts/test --skip-build --scratch-path '$(BUILD)'
+	@scripts/test --skip-build --scratch-path '$(BUILD)' $(OPTIMIZED)
 	@if command -v nginx >/dev/null; then \
 	  scripts/cluster --small --cachectl "$$($(SWIFT_BUILD) --scratch-path '$(BUILD)' --show-bin-path)/cachectl"; \
 	else echo 'test: no nginx, so no cluster is driven'; fi
 
 similarity: setup ## Compare drawn pictures with Pillow's, in numbers; installs Pillow
 	@scripts/setup --python
-	@BUILD='$(BUILD)' scripts/similarity
+	@BUILD='$(BUILD)' OPTIMIZED='$(OPTIMIZED)' scripts/similarity
 
 crash: setup ## Explore crashes of a simulated store: STATES=200000 FAULTS=24000 TIME=900 SEED=date; PARTIAL=1 accepts fewer states when time ends
 	@echo 'Building (release) ...'

@@ -24,6 +24,8 @@ struct HTTPServerTests {
       if words[1] == "curr_connections" { connections = String(words[2]) }
     }
     #expect(connections == "7")
+    // A client that is released closes its connection.
+    withExtendedLifetime(clients) {}
   }
 
   @Test func longValuesComeWhole() throws {
@@ -98,6 +100,7 @@ struct HTTPServerTests {
     let third = try server.client()
     #expect(try third.line() == "HTTP/1.1 503 Service Unavailable")
     #expect(third.isEnded())
+    withExtendedLifetime(clients) {}
   }
 
   @Test func aServerOfHTTPAloneNeedsNoOtherAddress() throws {

@@ -28,7 +28,7 @@
             contentsWriter.insert(ContentHash(bits: random.next()), Location(bits: UInt64(index)))
           else { exit(2) }
         }
-        let taken = Self.residentByteCount() - before
+        let taken = withExtendedLifetime((keys, contents)) { Self.residentByteCount() - before }
         // Without a measure the test would be void.
         guard before > 0, taken > 20 * count else { exit(3) }
         exit(taken <= 32 * count ? 0 : 1)
