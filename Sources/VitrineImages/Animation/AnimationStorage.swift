@@ -2,16 +2,19 @@ import Vitrine
 
 /// A storage that also keeps animations. ``StoreStorage`` does.
 ///
-/// The rules of ``ImageStorage`` hold: an entry that cannot be read counts as missing, and a new original makes the
-/// animations of the earlier one misses.
+/// The rules of ``ImageStorage`` hold: calls come from any thread, also concurrently, and must not block the thread pool
+/// of `async` code. An entry that cannot be read counts as missing. A new original makes the animations of the earlier
+/// one misses.
 public protocol AnimationStorage: ImageStorage {
   /// Returns the animation of a style for a key. Returns nil, and throws no error, if none is stored or if it cannot be
   /// read.
   func animation(_ style: ImageStyle, for key: String) async throws -> StoredAnimation?
 
-  /// Stores an animation, all frames or none. `draw` returns the next frame, as often as there are times,
-  /// and one frame at a time is in memory. If another original is stored now, or if the frames have several layouts,
-  /// stores nothing and returns nil. Throws the errors of `draw`, and an error if the animation cannot be stored.
+  /// Stores an animation, all frames or none. `draw` returns the next frame. Call it as often as there are times,
+  /// outside the thread pool of `async` code, since each call decodes and draws a frame. One frame at a time needs
+  /// memory. Other changes of the same key may come meanwhile. If another original is stored now, or if the frames have
+  /// several layouts, stores nothing and returns nil. Throws the errors of `draw`, and an error if the animation cannot
+  /// be stored.
   func saveAnimation(
     _ style: ImageStyle, _ times: AnimationTimes, metadata: [UInt8], madeFrom original: Digest, for key: String,
     _ draw: @escaping @Sendable () throws -> Bitmap
@@ -45,7 +48,7 @@ public struct AnimationTimes: Sendable, Hashable {
 public struct StoredAnimation: Sendable {
   /// The times of the frames.
   public var times: AnimationTimes
-  /// The bitmaps of the frames, as many as there are times.
+  /// Returns the bitmap of a frame, for an index from 0 to below the number of times. Must be fast and thread-safe.
   public var bitmap: @Sendable (_ index: Int) -> Bitmap
   /// Bytes stored beside the animation.
   public var metadata: [UInt8]

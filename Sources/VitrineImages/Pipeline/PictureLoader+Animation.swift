@@ -202,8 +202,8 @@ extension PictureLoader {
     }
   }
 
-  /// Removes an animation whose key was changed during the drawing. It may take long, so other changes of the key do
-  /// not wait for it.
+  /// Returns the stored animation, or removes it and returns nil if its key was changed during the drawing. A drawing
+  /// may take long, so other changes of the key do not wait for it.
   private func confirmed(
     _ kept: StoredAnimation, _ order: PictureOrder, _ storage: any AnimationStorage
   ) async throws -> StoredAnimation? {
