@@ -57,7 +57,7 @@ final class OperationRun {
     doing = "the end"
     for (blob, bytes) in blobs { claim(copy(blob) == bytes && !blob.isDamaged, "a Blob has changed") }
     bodies.removeAll()
-    always("closing and opening again") { try recorded.reopen() }
+    always("closing and opening again") { try reopen() }
     settle()
     expectTheHistory()
     claim(always("verify") { try store.verify().isOK }, "verify finds damage")
@@ -75,6 +75,9 @@ final class OperationRun {
     if let wrong = Accounts.check(store) { fail(wrong) }
     claim(store.statistics().bytesOnDisk <= store.statistics().byteBudget, "\(doing): over the budget")
   }
+
+  /// The options may have a smaller budget of entries than the store has by now. Then the opening evicts.
+  private func reopen() throws { try recorded.evicting { try recorded.reopen() } }
 
   /// Excess over the budget, after a crash or an opening with a smaller one, is removed by the first upkeep.
   /// Expired entries are not read: those that only the log has wait for upkeep too.
@@ -138,8 +141,11 @@ final class OperationRun {
     case .advanceClock: try advance(Int(input.byte()))
     case .reopen:
       bodies.removeAll()
-      recorded.options = StoreOptions(verification: [.firstRead, .always, .never][Int(input.byte() % 3)])
-      try recorded.reopen()
+      let choice = input.byte()
+      recorded.options = StoreOptions(
+        entryBudget: choice < 128 ? nil : Int(choice & 31),
+        verification: [.firstRead, .always, .never][Int(choice % 3)])
+      try reopen()
     case .openReader:
       try? reader?.close()
       reader = try CacheStore.open(
