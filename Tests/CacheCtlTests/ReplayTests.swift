@@ -76,11 +76,16 @@ import VitrineSimulation
     var results = ReplayResults(traceName: "t", seed: 1, totals: nil, isComparison: true)
     for policy in EvictionPolicy.allCases { results.replays.append(try replay(trace, policy, budget: budget)) }
     results.simulations = try SimulationReport.all(trace, results, progress: CacheCtlBase.Progress("test"))
-    #expect(
-      results.simulations.map(\.policy) == ["LRU", "FIFO", "SIEVE", "S3-FIFO", "LRU", "FIFO", "SIEVE", "S3-FIFO"])
-    let live = results.replays.reduce(0) { $0 + $1.usage.averageLiveByteCount } / results.replays.count
-    #expect(
-      results.simulations.map(\.byteCapacity) == Array(repeating: live, count: 4) + Array(repeating: budget, count: 4))
+    let names = ["LRU", "FIFO", "SIEVE", "S3-FIFO"]
+    #expect(results.simulations.map(\.policy) == (0..<5).flatMap { _ in names })
+    let capacities = results.replays.map(\.usage.averageLiveByteCount) + [budget]
+    #expect(results.simulations.map(\.byteCapacity) == capacities.flatMap { Array(repeating: $0, count: 4) })
+    let counterparts = results.simulations.filter(\.isCounterpart)
+    #expect(counterparts.map(\.store) == results.replays.map(\.policy))
+    #expect(counterparts.map(\.policy) == ["LRU", "FIFO", "S3-FIFO", "SIEVE"])
+    let text = ReplayText.text(results)
+    for policy in EvictionPolicy.allCases { #expect(text.contains("  as much as \(policy.name) held")) }
+    #expect(text.contains("the whole budget") && text.contains("longest"))
     let lru = try #require(results.replays.first { $0.policy == .lru })
     let whole = try #require(results.simulations.first { $0.policy == "LRU" && $0.capacity == .budget })
     #expect(whole.counts.requestCount == 6000)

@@ -39,8 +39,8 @@ enum ReplayCommand: Command {
         + "also on ^C. With --store and several runs, each run has a folder of its own in FOLDER. Choose a real "
         + "disk: a file system in memory counts no writes.",
       "--compare also simulates LRU, FIFO, SIEVE and S3-FIFO object by object, with nothing but payload in the "
-        + "cache. Their capacity is the average live payload of the stores (capacity: live), and the whole budget "
-        + "(capacity: budget). The plot has the former.",
+        + "cache. Their capacity is the average live payload of each store (capacity: live; store: its policy), and "
+        + "the whole budget (capacity: budget). The plot has each policy beside its simulation with as much payload.",
       "--rate pauses before puts. With a rate well below that of the disk, put_p999 and put_max are those of a store "
         + "whose upkeep has time. Without it, puts follow each other as fast as the disk takes them.",
       "--curve shows the miss ratios that the store estimates for other budgets, as stat does, beside those of "
@@ -61,7 +61,7 @@ enum ReplayCommand: Command {
         + "evictions, mismatches, damaged, "
         + "seconds (all work and pauses), puts_per_second (of the time in puts), put_p50, put_p999, put_max, get_p50, "
         + "get_p999, get_max (nanoseconds; gets that hit, without the comparison). Several runs are a list, runs, "
-        + "beside simulations (policy, budget_bytes, budget_share, capacity, capacity_bytes, requests, misses, "
+        + "beside simulations (policy, budget_bytes, budget_share, capacity, store, capacity_bytes, requests, misses, "
         + "miss_ratio, byte_miss_ratio). With --curve: curves (policy, budget_bytes, mean_error, and points: "
         + "budget_bytes, value_bytes, miss_ratio, simulated_miss_ratio).",
     ],

@@ -69,6 +69,7 @@ enum ReplayJSON {
         ("policy", .string(report.policy)), ("budget_bytes", .int(report.budget.byteCount)),
         ("budget_share", report.budget.share.map { .double($0) } ?? .null),
         ("capacity", .string(report.capacity.rawValue)),
+        ("store", report.store.map { .string($0.name) } ?? .null),
         ("capacity_bytes", .int(report.byteCapacity)),
       ] + misses(report.counts))
   }

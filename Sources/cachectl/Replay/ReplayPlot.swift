@@ -1,8 +1,8 @@
 import CacheCtlKit
 import Glibc
 
-/// Miss ratios by budget as an SVG picture: a line for each policy of the store, and a broken line for each simulation
-/// with the same payload.
+/// Miss ratios by budget as an SVG picture: a line for each policy of the store, and a broken line for the same policy,
+/// simulated object by object with as much payload.
 struct ReplayPlot {
   private struct Series {
     let name: String
@@ -45,7 +45,7 @@ struct ReplayPlot {
       }
     }
     for replay in results.replays { add(replay.policy.name, false, replay.budget, replay.counts.missRatio) }
-    for report in results.simulations where report.capacity == .live {
+    for report in results.simulations where report.isCounterpart {
       add("\(report.policy), simulated", true, report.budget, report.counts.missRatio)
     }
     self.series = series.map { series in

@@ -68,33 +68,42 @@ enum ReplayText {
   private static func comparison(_ results: ReplayResults) -> String {
     results.byBudget.map { budget, replays in
       let simulations = results.simulations.filter { $0.budget == budget }
-      var table = Table([.left, .right, .right, .right, .right, .right, .right, .right])
-      table.add(["", "misses", "of bytes", "live", "on disk", "written", "put 50 %", "99.9 %"])
+      var table = Table([.left] + Array(repeating: .right, count: 9))
+      table.add(
+        ["", "misses", "of bytes", "live", "of budget", "on disk", "written", "put 50 %", "99.9 %", "longest"])
       for replay in replays {
         table.add([
           replay.policy.name, percent(replay.counts.missRatio), percent(replay.counts.byteMissRatio),
-          Quantity.bytes(replay.usage.averageLiveByteCount), Quantity.bytes(replay.usage.mostBytesOnDisk),
+          Quantity.bytes(replay.usage.averageLiveByteCount),
+          Quantity.fixed(
+            100 * Double(replay.usage.averageLiveByteCount) / Double(budget.byteCount), places: 1) + " %",
+          Quantity.bytes(replay.usage.mostBytesOnDisk),
           Quantity.fixed(replay.writeAmplification, places: 2) + " x",
           Quantity.nanoseconds(Double(replay.puts.nanoseconds(0.5))),
           Quantity.nanoseconds(Double(replay.puts.nanoseconds(0.999))),
+          Quantity.nanoseconds(Double(replay.puts.longest)),
         ])
-      }
-      for (capacity, title) in [
-        (SimulationReport.Capacity.live, "simulated, payload as the stores held on average"),
-        (.budget, "simulated, payload in the whole budget"),
-      ] {
-        let rows = simulations.filter { $0.capacity == capacity }
-        if !rows.isEmpty { table.add([title]) }
-        for row in rows {
-          table.add([
-            "  \(row.policy)", percent(row.counts.missRatio), percent(row.counts.byteMissRatio),
-            Quantity.bytes(row.byteCapacity),
-          ])
-        }
       }
       let limit = replays.first?.byteRate.map { ", at most \(Quantity.bytes($0)) put in a second" } ?? ""
       return "budget \(name(budget))\(limit)\n" + table.text(indentation: "  ")
+        + simulated(results.simulations.filter { $0.budget == budget })
     }.joined(separator: "\n")
+  }
+
+  /// The miss ratios of the simulations of one budget: a row for each capacity, a column for each policy.
+  private static func simulated(_ reports: [SimulationReport]) -> String {
+    let policies = CacheSimulations.all.map { $0.name }
+    guard !reports.isEmpty else { return "" }
+    var table = Table([.left, .right] + policies.map { _ in .right })
+    table.add(["misses, simulated by objects", "payload"] + policies)
+    for row in stride(from: 0, to: reports.count, by: policies.count) {
+      let reports = reports[row..<min(row + policies.count, reports.count)]
+      guard let first = reports.first else { break }
+      let name = first.store.map { "as much as \($0.name) held" } ?? "the whole budget"
+      let ratios = reports.map { percent($0.counts.missRatio) }
+      table.add(["  \(name)", Quantity.bytes(first.byteCapacity)] + ratios)
+    }
+    return table.text(indentation: "  ")
   }
 
   private static func name(_ budget: ReplayBudget) -> String {

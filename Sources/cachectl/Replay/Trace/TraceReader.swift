@@ -42,7 +42,7 @@ final class TraceReader {
     }
   }
 
-  /// The bytes read, and all bytes, of the file as it lies on the disk.
+  /// The number of bytes read from the file, and its size on the disk.
   var position: Int { file.position }
   var byteCount: Int { file.byteCount }
 
