@@ -17,7 +17,7 @@ struct Request {
   /// Whether the request changes nothing.
   var isForReading: Bool { isForHead || "\(method)" == "GET" }
 
-  /// Whether an answer has no body, also with a length field.
+  /// Whether the answer has no body, even if it has a length field.
   var isForHead: Bool { "\(method)" == "HEAD" }
 
   /// The head, with the handles of values to release.

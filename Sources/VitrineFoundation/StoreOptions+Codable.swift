@@ -56,7 +56,7 @@ extension StoreOptions: Codable {
     return budgets
   }
 
-  /// Encodes all options that are set, with every option of the opening.
+  /// Encodes each option that is not nil. Options with a default value are always encoded.
   public func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: Key.self)
     try values.encodeIfPresent(byteBudget, forKey: .byteBudget)

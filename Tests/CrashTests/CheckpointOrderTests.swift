@@ -62,7 +62,7 @@ import VitrineSimulation
     work.store.abandon()
   }
 
-  /// Rule 6: until its header is written, the older checkpoint counts, and leads through the files before its position.
+  /// Rule 6: until a checkpoint's header is written, the older one counts, and its replay needs the earlier log files.
   @Test func logFilesAreNotUsedAgainBeforeTheCheckpointIsPublished() throws {
     let work = try Workload()
     var number = 0

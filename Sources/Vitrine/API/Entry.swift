@@ -8,10 +8,10 @@ public struct PutOptions: Sendable {
   public var durability: Durability?
   /// The layout of a bitmap. The value must have ``BitmapLayout/byteCount`` bytes, and is never compressed.
   public var layout: BitmapLayout?
-  /// Whether the value begins at a multiple of a page (for GPU use) instead of 64 bytes.
+  /// Whether the value begins at a multiple of 4 KiB (for GPU use) instead of 64 bytes.
   public var isPageAligned = false
   /// Milliseconds for which gets return the entry after its last use, more than 0; nil for no such limit. Excludes
-  /// ``expirationMilliseconds``. In a store that records no time of use, only the put counts as a use.
+  /// ``expirationMilliseconds``. Under `fifo`, gets do not count as uses.
   public var slidingExpirationMilliseconds: Int64?
   /// The source that the value was made from. Default: the URL's original, if it is stored.
   public var source = SourceOption.automatic

@@ -41,7 +41,7 @@ public struct StoreOptions: Sendable {
   public var reads = ReadMode.mapped
   /// Whether to open a snapshot of all that other openings, in any process, have written so far. A read-only opening
   /// writes only the uses of entries (``notesUses``). ``CacheStore/refresh()`` moves the snapshot forward. Opening
-  /// reads the newest checkpoint, the log behind it (at most about a thirtieth of the budget), and no payload. Later
+  /// reads the newest checkpoint, the log behind it (at most 1/32 of the budget or 128 KiB), and no payload. Later
   /// gets never wait for the log. Default: false.
   public var isReadOnly = false
   /// Whether gets of a read-only opening count as uses for eviction, as those of the writer do. Default: true.
@@ -49,8 +49,8 @@ public struct StoreOptions: Sendable {
   /// ``CacheStore/refresh()`` (at most once a second) and ``CacheStore/close()`` write the hashes of the used keys to a
   /// small file of the store. A writer in use counts these uses within about a second. An idle writer counts them
   /// before it evicts on request, or about a second after its next use or change. The file holds at most 512 keys up to
-  /// a budget of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not write to the file, or
-  /// if no process has opened the store for writing since a crash.
+  /// a budget of 4 MiB, and 2,048 above 12 MiB. The reader writes nothing if the process may not write to the file. If
+  /// the store was not cleanly closed when the reader opened it, it writes only while the last writer's process runs.
   public var notesUses = true
   /// Whether to create the store if there is none. Default: true. A read-only opening never creates one.
   public var createsIfMissing = true
@@ -159,7 +159,7 @@ public enum LockedStorePolicy: Sendable {
 public enum UnusableStorePolicy: Sendable {
   /// The opening throws.
   case fail
-  /// The opening deletes the store's files and creates an empty store. Does not apply to a foreign folder or a newer
-  /// format.
+  /// The opening deletes the store's files and creates an empty store. Does not apply to a foreign folder, a newer
+  /// format or a read-only opening.
   case recreate
 }

@@ -31,7 +31,7 @@ final class LeftoverChecker: StorePart {
   /// short times.
   func checkLeftovers() throws(StoreError) {
     try leftoverLock.withLock { turn throws(StoreError) in
-      // Done first, so a put that finds the log full seldom waits for the search.
+      // This search comes first, so a put that finds the log full seldom waits for it.
       try lostRecords.findHeadless()
       try checkAllLeftovers(turn)
     }

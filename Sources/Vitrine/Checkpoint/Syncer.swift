@@ -165,10 +165,10 @@ final class Syncer: StorePart {
 
   /// Starts writeback early so that a checkpoint's syncs are short.
   ///
-  /// Writes chunk by chunk, and pauses after each chunk for as long as the write took, at least 1 ms. Syncs of the log,
-  /// for which callers wait, run in the pauses. A sync of a whole segment would delay them. Holds no lock between
-  /// chunks. Stops after 250 ms, when the log needs its checkpoint, or when the store is being closed. A later sync of
-  /// the segment writes the rest.
+  /// Writes chunk by chunk. After a chunk with dirty pages, pauses for about as long as the write took, at least 1 ms.
+  /// Syncs of the log, for which callers wait, run in the pauses. A sync of a whole segment would delay them. Holds no
+  /// lock between chunks. Stops after 250 ms, when the log needs its checkpoint, or when the store is being closed. A
+  /// later sync of the segment writes the rest.
   func flushGently() throws(StoreError) {
     // Keeps no segment between chunks, because a retired segment frees its disk space with its last reference.
     let dirty = commitLock.withLock { held in

@@ -32,7 +32,7 @@ final class UpkeepSignal: StorePart {
   func wake(afterMilliseconds delay: Int = 0) {
     // In a forked child, the lock may never be released.
     if process.isInChild { return }
-    // Counts first: if upkeep's last look misses this count, the wake follows and is not lost.
+    // The count rises first: if upkeep's last look misses it, the wake comes after that look and ends the sleep.
     wakes.wrappingAdd(1, ordering: .sequentiallyConsistent)
     task.withLock { $0 }?.wake(afterMilliseconds: delay)
   }

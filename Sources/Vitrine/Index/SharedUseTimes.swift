@@ -59,7 +59,7 @@ package final class SharedUseTimes: @unchecked Sendable {
         if current.load(ordering: .relaxed) != .min { return }
         time = noted
       }
-      // Otherwise a thread could give a stamp from before the reading to a use after it.
+      // Without this call, a use after the reading could get a stamp that a thread took before it.
       clock.endBlocks()
       // After the clock was set back, earlier readings may be in the future.
       state.times.note(stamp: clock.now, time: min(state.current ?? time, time))

@@ -26,7 +26,7 @@ package struct KeyFact: Sendable, Equatable {
   @inline(__always)
   private func hasEntry(of other: KeyFact) -> Bool { shard == other.shard && slot.hasEntry(of: other.slot) }
 
-  /// The order of the table, then of locations.
+  /// By shard, then in the order of ``KeySlot/precedes(_:_:)``.
   @inline(__always)
   private static func precedes(_ first: KeyFact, _ second: KeyFact) -> Bool {
     first.shard != second.shard ? first.shard < second.shard : KeySlot.precedes(first.slot, second.slot)

@@ -24,7 +24,7 @@ package struct Piece: Sendable, Equatable {
   /// The upper bits have the number of the opening.
   package let number: UInt64
   package let kind: Kind
-  /// The shards for which it counts, as bits. The piece may hold more.
+  /// The shards for which the piece is valid, as bits. It may hold words of other shards, which are ignored.
   package var shards: UInt64
   package let wordCount: Int
   /// The recency clock to which its stamps refer (``RecencyClock/count``).
@@ -108,10 +108,10 @@ package final class PieceWriter {
   private let memory: PageMemory
   private let words: UnsafeMutablePointer<UInt64>
   private let mostBlocks: Int
-  /// Where the next word goes, and the words of blocks that are whole.
+  /// The index in `words` of the next word, and the number of words in complete blocks, with their headers.
   @exclusivity(unchecked) private var position = PieceWriter.headerWords
   @exclusivity(unchecked) private var wholeWords = 0
-  /// The blocks that were written.
+  /// The number of blocks written to the area.
   private var blocksWritten = 0
   private var cursor: BlockCursor
   /// The first write that failed; later words are not written.
@@ -319,7 +319,7 @@ private struct BlockCursor {
 
   init(_ ranges: [BlockRange]) { self.ranges = ranges }
 
-  /// Returns the next adjacent blocks. There must be one.
+  /// Returns the next adjacent blocks. At least one block must be left.
   mutating func next(atMost count: Int) -> BlockRange {
     let found = ranges[range]
     let next = BlockRange(start: found.start + used, count: min(count, found.count - used))

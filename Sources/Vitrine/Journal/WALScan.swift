@@ -57,8 +57,8 @@ package struct WALScan {
     return header.flatMap { $0.store == store ? $0 : nil }
   }
 
-  /// Overwrites unreadable and invalid headers with zeros, after a checkpoint has replaced the log: the next
-  /// opening does not find the same damage again.
+  /// If a header is unreadable or invalid, overwrites it and headers of other stores with zeros, after a checkpoint has
+  /// replaced the log. So the next opening does not find the same damage again.
   func eraseInvalidHeaders(store: StoreID) {
     guard hasFailed else { return }
     for found in files where found.header == nil && found.byteCount >= WALFileHeader.byteCount {
@@ -111,7 +111,7 @@ package struct WALReplay {
   /// A frame or a later use of a file lies behind the end. A crash leaves such frames if it loses others that were not
   /// durable.
   package var isFollowed = false
-  /// Keys (as the table keeps them) that whole frames after the damage touch, and whether one of them removes
+  /// Keys (as the table keeps them) that whole frames after the damage touch, and whether one of these frames removes
   /// everything.
   package var laterKeys: Set<KeyHash> = []
   package var laterRemovesAll = false
@@ -125,7 +125,7 @@ package struct WALReplay {
   }
 
   /// Follows the log from `position`. Frames count as long as they are whole, in order, and before the cut that the
-  /// next file names. `isClean`: the store was closed at `position`. If nothing follows, damage is not sought.
+  /// next file names. `isClean`: the store was closed at `position`. If the log ends there, no later frame is sought.
   package static func run(
     _ scan: WALScan, from position: WALPosition, isClean: Bool = false, into target: inout some ReplayTarget
   ) -> WALReplay {
@@ -167,7 +167,7 @@ package struct WALReplay {
         current = next
         continue
       }
-      // An opening that found damage there died before its checkpoint, so it served nothing.
+      // The opening that made the next file found damage here. It died before its checkpoint, so it served no call.
       let wasDamaged = next?.header?.followsDamage ?? false
       replay.isDamaged = !isConsistent || window.hasFailed || scan.hasFailed || wasDamaged
       if isClean, isConsistent, next == nil, replay.end == position, header.use == scan.newestUse { break }
@@ -235,7 +235,7 @@ package struct WALReplay {
     }
     let end = end.sequence
     if let window, let header = scan.file(use: use)?.header {
-      // Under one seed, numbers rise with offsets: none of these frames comes before the end.
+      // Under one seed, sequence numbers rise with offsets, so no frame found here precedes the end.
       collect(window, from: self.end.offset, seed: header.seed)
     }
     for file in scan.files {

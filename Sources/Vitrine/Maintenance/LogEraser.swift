@@ -12,13 +12,13 @@ final class LogEraser: StorePart {
     self.logSizer = logSizer
   }
 
-  /// Overwrites all old log files with zeros and continues the log in one. Returns false if old frames stay: no
+  /// Overwrites all old log files with zeros and continues the log in one of them. Returns false if old frames stay: no
   /// checkpoint vouches for their payloads, or no file is free.
   func eraseLog(_ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Bool {
     if wal == nil { throw .readOnly }
     try checkpointer.writeCheckpoint(growsLog: false, upkeep)
     try eraseFreeLogFiles()
-    // The active file holds old frames too. All its frames precede this moment, so the next checkpoint covers it.
+    // The active file holds old frames too. Once the log has left it, the next checkpoint covers all its frames.
     guard try leaveActiveFile(upkeep) else { return false }
     try checkpointer.writeCheckpoint(growsLog: false, upkeep)
     try eraseFreeLogFiles()

@@ -34,7 +34,7 @@ struct QuietWatch {
     return now &- lastPut
   }
 
-  /// Nanoseconds until there was no put for `nanoseconds`; 0 if that is so already.
+  /// Nanoseconds until the last put is `nanoseconds` ago; 0 if it is already.
   func timeUntilQuiet(for nanoseconds: UInt64, at now: UInt64) -> UInt64 {
     let passed = now &- lastPut
     return passed >= nanoseconds ? 0 : nanoseconds - passed

@@ -149,7 +149,7 @@ struct Opening {
     SystemCode.isShortage(error.code) || error.code == SystemError.noPermission
   }
 
-  /// Reads the newest valid copy of the identity. Returns nil if both copies are damaged.
+  /// Reads the newest valid copy of the identity. Returns nil if `STORE` is missing or both copies are damaged.
   private func readIdentity(_ root: any Directory) throws(StoreError) -> StoreIdentity? {
     guard let file = try openIfReadable(CacheFormat.storeFile, root) else { return nil }
     var found: StoreIdentity?

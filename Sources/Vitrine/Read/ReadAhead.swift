@@ -2,8 +2,8 @@
 ///
 /// A commit compares keys and updates accounts by the heads of the records that it displaces. Heads that were not used
 /// recently have to be read from the disk. Every writer waits for the commit lock, so the heads are read before: into
-/// the mapped pages, or into ``HeadsAhead`` if no segment is mapped. Under the lock everything is looked up again, and
-/// heads that have changed are read there.
+/// the mapped pages, or into ``HeadsAhead`` if no segment is mapped. Under the lock, the commit looks everything up
+/// again, and reads the heads of entries that have changed.
 final class ReadAhead: StorePart {
   let context: StoreContext
 

@@ -1,7 +1,7 @@
 // A retained get finds and pins the value like a borrowed one. Then a reference to the segment replaces the pin. If no
 // reference can be taken, the value is copied.
 extension Reader {
-  /// Returns nil if there is no value, or no memory for a copy.
+  /// Returns nil if there is no value, if its file cannot be opened now, or if there is no memory for a copy.
   func blob(_ url: UnsafeRawBufferPointer, _ style: Style, source: Source?) -> Blob? {
     let hash = catalog.hasher.key(url, styleTag: style.tag)
     return style.bytes.withUnsafeBytes { style in
@@ -48,7 +48,7 @@ extension Reader {
     {
       return .segment(hold, start)
     }
-    // A page, so that a value that was put page-aligned stays so.
+    // A value of 4 KiB or more may have been put page-aligned, and its copy stays so. Copies of smaller values do not.
     let alignment = borrow.count >= 4096 ? 4096 : Unit.byteCount
     return OwnedBytes(copying: borrow.bytes, alignment: alignment).map { .copy($0) }
   }

@@ -1,5 +1,5 @@
-/// The changes of an index since its last checkpoint, and the shards that are written anew: taken under the commit
-/// lock, written to the area after it.
+/// The changes of an index since its last checkpoint, and the shards that are written anew. They are taken under the
+/// commit lock, and written to the area later.
 package struct IndexDraft {
   /// The entries and payloads of a shard.
   struct Shard {
@@ -7,7 +7,7 @@ package struct IndexDraft {
     private(set) var keyCount = 0
     private(set) var payloadCount = 0
     private(set) var wideCount = 0
-    /// As a part has them.
+    /// The words of the shard, in the order in which an index part stores them.
     let words: WordList
 
     init(_ index: Int, of catalog: borrowing CatalogWriter) {

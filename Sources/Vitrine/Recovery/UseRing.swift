@@ -41,8 +41,8 @@ package struct UseRing {
 
   /// Writes uses, which are sorted by their stamps. `last` returns the last use of a key as it is now; nil if the key
   /// is gone, or if a piece has its stamp. `grow` gets the wanted number of blocks and returns the number that the file
-  /// has from then on. Returns the number of bytes written: two blocks, and at most two for each block of new uses. If
-  /// the file is too small, the oldest uses are lost.
+  /// has from then on. Returns the number of bytes written: at most two blocks, plus two for each block of new uses.
+  /// If the file is too small, the oldest uses are lost.
   package mutating func append(
     _ new: [KeyUse], at moment: Moment, last: (KeyHash) -> KeyUse?, grow: (Int) -> Int
   ) throws(SystemError) -> Int {

@@ -68,8 +68,8 @@ struct RecordGlance {
   }
 }
 
-/// The fields by which a reference identifies the record of its payload (``RecordHeader/isPayload(of:)``), equal in
-/// both.
+/// The fields by which a reference identifies the record of its payload. They are equal in both records. See
+/// ``RecordHeader/isPayload(of:)``.
 struct PayloadName: Equatable {
   let digest: Digest
   let origin: UInt64
@@ -91,8 +91,8 @@ struct PayloadName: Equatable {
     layout = hasLayout ? (p.u64(offset), p.u64(offset + 8)) : (0, 0)
   }
 
-  /// Returns the payload of the record at the start of `bytes`, if it is the named one and stored as a get returns
-  /// it.
+  /// Returns the payload of the record at the start of `bytes`. Returns nil if it has another name, is compressed, or
+  /// does not lie in `bytes`.
   func payload(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard bytes.count >= RecordHeader.fixedByteCount, let p = bytes.baseAddress, p.u32(0) == RecordHeader.magic,
       p.u8(4) == RecordHeader.Kind.payload.rawValue, encoding != Encoding.zstd.rawValue, stored == logical

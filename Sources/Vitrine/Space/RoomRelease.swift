@@ -141,7 +141,7 @@ final class RoomRelease: StorePart {
   private func prepareCut(_ upkeep: borrowing UpkeepLock.Held) -> Bool {
     let isLong = commitLock.withLock { held in
       guard let kept = keptRoom(upkeep, held) else { return false }
-      // From here on, puts of more keys ask for room first.
+      // From here on, puts that exceed this room ask for more first.
       held.state.checkpoint.set(room: held.state.checkpoint.room.intersection(with: kept))
       return true
     }
@@ -188,7 +188,7 @@ final class RoomRelease: StorePart {
     let needed = commitLock.withLock { held -> Int? in
       let needed = held.state.indexRoom(moreKeys: max(1024, held.state.index.keyCount / 4))
       guard upkeep.state.checkpoints.slots.contains(where: { $0.room > 2 * needed.fileByteCount }) else { return nil }
-      // From here on, puts of more keys ask for room first.
+      // From here on, puts that exceed this room ask for more first.
       var room = held.state.checkpoint.room
       room.fileByteCount = min(room.fileByteCount, needed.fileByteCount)
       held.state.checkpoint.set(room: room)

@@ -1,7 +1,7 @@
 /// The choice of the segment whose space is reclaimed, and of the queue for a new record.
 extension CommitState {
-  /// The segments whose live records compaction may copy. A segment with one large record is not among them, because no
-  /// part of it is dead.
+  /// The segments whose live records compaction may copy. A segment with one large record is not among them: of a live
+  /// one, only a gap or the head may be dead.
   var compactable: [SegmentLoad] {
     index.segments.all.compactMap { segment in
       guard let segment, case let account = index.segments[segment], account.isSettled, account.live.count > 0,

@@ -62,8 +62,8 @@ extension CommitState {
     return writable.spares.filter { index.segments[$0].byteCount == ordinary }
   }
 
-  /// A spare to open for a record of `byteCount` bytes, at most the ordinary segment size. The last spare of the
-  /// ordinary size is kept for copies. Spares made before segments grew go first.
+  /// A spare to open for a record of `byteCount` bytes, which fits a segment of the ordinary size. The last spare of
+  /// that size is kept for copies. Smaller spares, made before segments grew, go first.
   func openableSpare(ofAtLeast byteCount: Int) -> Segment? {
     let ordinary = segmentByteCount
     let small = writable.spares.first {

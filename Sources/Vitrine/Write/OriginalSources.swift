@@ -60,8 +60,8 @@ final class OriginalSources: StorePart {
     }
   }
 
-  /// The most outdated entries that the frame of the put itself removes. Further ones are removed before, in frames of
-  /// their own.
+  /// The most readable outdated entries of a crowded URL that the frame of the put removes. Earlier frames remove the
+  /// others. After ``mostCrowdLooks`` looks, the frame removes all of them.
   private static let mostOutdated = 64
 
   /// The most looks of one commit: at crowded URLs, and for evictions of a URL's styles that found no entry.
@@ -91,8 +91,8 @@ final class OriginalSources: StorePart {
     operation.location != nil && Style.isOriginal(operation.key.style, tag: operation.key.hash.styleTag)
   }
 
-  /// Looks at all entries of the crowded URLs whose originals are put, and removes the outdated ones but for the last
-  /// few. Takes the commit lock once per 256 removals.
+  /// Looks at the entries of crowded URLs that the put originals may outdate. Removes the outdated ones except the last
+  /// ``mostOutdated`` of each URL. Takes the commit lock once for each frame of at most 256 removals.
   func lookAtCrowds(_ operations: [PendingOperation]) throws(StoreError) -> Crowds {
     var crowds: Crowds = [:]
     for (index, operation) in operations.enumerated() where isOriginalsPut(operation) {

@@ -121,7 +121,7 @@ final class StagedFiles: StorePart {
   /// Removes the file of a body, unless it is a segment by now.
   func drop(of body: UnfinishedBody) {
     guard let staged = room(of: body), !staged.isNamed else { return }
-    // The name may belong to another opening by now; the next opening removes the file.
+    // A file of another opening may have this name by now. The next opening removes the body's file.
     if gate.isClosed || gate.isRemoved || !gate.isLockNamed { return }
     // If the name cannot be removed, the file stays in the account until the next opening removes it.
     guard (try? folders.segments.remove(staged.file.name)) != nil else { return }

@@ -55,7 +55,7 @@ struct FilmStrip: Sendable, Hashable {
         let width = number(2), let height = number(3), let bytesPerRow = number(4), let code = number(5),
         let format = UInt8(exactly: code).flatMap(PixelFormat.init(rawValue:)),
         let layout = BitmapLayout(width: width, height: height, bytesPerRow: bytesPerRow, format: format),
-        // No overflow: the frames have as many bytes at most.
+        // This bounds the frame count, so `byteCount` cannot overflow.
         frameCount > 0, frameCount <= count / max(4, layout.byteCount)
       else { return nil }
       let durations = (0..<frameCount).compactMap { number(6 + $0).map { Duration.milliseconds($0) } }

@@ -62,7 +62,7 @@ struct GIFAnimation: AnimationFile {
 
   private static func colorByteCount(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
 
-  /// Returns the offset after blocks that a block without content ends. Blocks beyond the file end with it.
+  /// Returns the offset after a list of blocks, which an empty block ends. A list beyond the file ends with the file.
   private static func end(ofBlocks bytes: PictureBytes, from start: Int) -> Int {
     var offset = start
     while let count = bytes[offset] {

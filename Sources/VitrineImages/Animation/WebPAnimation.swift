@@ -25,7 +25,7 @@ struct WebPAnimation: AnimationFile {
       let height = bytes.integer(at: 27, byteCount: 3, isLittleEndian: true)
     else { return nil }
     canvas = PixelSize(width: width + 1, height: height + 1)
-    // Bytes after the end of the file that its header states do not belong to it.
+    // The header states the length of the file. Bytes after it do not belong to the file.
     let end = min(bytes.count, length + 8)
     var offset = 12
     while parts.count <= mostParts, offset < end {
@@ -89,7 +89,7 @@ struct WebPAnimation: AnimationFile {
     return file + content
   }
 
-  /// Returns the chunks of a frame's picture: the pixels, and before those of a lossy one their alpha.
+  /// Returns the chunks of a frame's picture up to its pixels. A chunk of alpha may precede lossy pixels.
   private func chunks(of part: AnimationPart, in bytes: PictureBytes) -> (range: Range<Int>, hasAlpha: Bool) {
     var offset = part.bytes.lowerBound
     var hasAlpha = false
@@ -97,7 +97,7 @@ struct WebPAnimation: AnimationFile {
       guard let size = bytes.integer(at: offset + 4, byteCount: 4, isLittleEndian: true) else { break }
       let end = min(offset + 8 + size + size & 1, part.bytes.upperBound)
       if bytes.hasText("ALPH", at: offset) { hasAlpha = true }
-      // Bit 28 of the header of lossless pixels, after a byte of signature.
+      // Bit 28 of the header of lossless pixels is the alpha flag. A byte of signature precedes the header.
       if bytes.hasText("VP8L", at: offset), let flags = bytes[offset + 12] { hasAlpha = flags & 0x10 != 0 }
       if bytes.hasText("VP8 ", at: offset) || bytes.hasText("VP8L", at: offset) {
         return (part.bytes.lowerBound..<end, hasAlpha)

@@ -10,12 +10,11 @@ import Vitrine
 /// allocation of new memory each time. The first picture costs the start of a process, some tens of milliseconds.
 ///
 /// A process is limited in memory (`RLIMIT_AS`) and in processor time (`RLIMIT_CPU`), and is killed if it does not
-/// answer. All its answers are checked against the request, since hostile bytes may control it, and cannot change once
-/// they are shown. A process keeps the rights of its user: this is no sandbox.
+/// answer. Hostile bytes may control a process. So all its answers are checked against the request, and pixels cannot
+/// change once they are shown. A process keeps the rights of its user: this is no sandbox.
 ///
 /// Thread-safe. A call blocks its thread, and waits while all processes are busy. The processes end with the decoder.
-/// A program that ignores `SIGCHLD`, or waits for children that it did not start, also sees the end of these
-/// processes, and then errors cannot tell how they died.
+/// If a program ignores `SIGCHLD`, or waits for children that it did not start, errors cannot tell how a process died.
 public final class ProcessDecoder: PictureDecoding {
   /// The options of decoder processes.
   public struct Options: Sendable {

@@ -40,7 +40,7 @@ struct FileLoader: Sendable {
     }
     let path = LoadURL.decoded(rest)
     guard path.first == UInt8(ascii: "/"), !path.contains(0) else { return nil }
-    // Only paths in UTF-8, because the text of a URL cannot name other files.
+    // A path that is not UTF-8 is refused, because a `String` cannot hold it.
     return String(validating: path, as: UTF8.self)
   }
 

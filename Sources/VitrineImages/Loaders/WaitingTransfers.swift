@@ -2,7 +2,7 @@
   /// The transfers of each server that wait for other transfers to end. libcurl also limits connections, but a transfer
   /// that waits here needs no handle and no buffer.
   ///
-  /// Memory is O(n) in the transfers that have not ended. For one thread at a time.
+  /// Memory is O(n) in the queued transfers, including those that ended while they waited. For one thread at a time.
   struct WaitingTransfers {
     private struct Line {
       var runningCount = 0

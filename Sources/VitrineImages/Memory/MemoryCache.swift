@@ -32,7 +32,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   }
 
   /// Inserts a value, and removes the previous value of the key. Returns false if the new value alone exceeds the cost
-  /// limit; the previous value is removed in that case too.
+  /// limit, or the count limit is below 1; the previous value is removed in that case too.
   @discardableResult
   public func insert(_ value: Value, for key: Key, cost: Int = 1) -> Bool {
     let time = now()

@@ -1,6 +1,6 @@
 /// The head of a response.
 public struct LoadResponse: Sendable, Hashable {
-  /// The HTTP status; 200 for other protocols.
+  /// The HTTP status. Other protocols use 200, or 304 for an unchanged resource.
   public var status: Int
   /// The headers of the response, by name.
   public var headers: [String: String]

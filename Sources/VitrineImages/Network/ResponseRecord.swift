@@ -82,7 +82,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     staleWhileRevalidating = (control.staleWhileRevalidate ?? 0) * 1000
     staleIfError = (control.staleIfError ?? 0) * 1000
     statedFreshUntil = ResponseRecord.freshUntil(control, headers, now)
-    // The shorter lifetime applies, because a server with a shared cache also sends it to its own clients.
+    // The shorter lifetime applies, because a server with a shared cache also sends the lifetime to its clients.
     if isShared, let shared = control.sharedMaxAge, !control.isNoCache, !control.isNoStore {
       control.maxAge = shared
       statedFreshUntil = min(statedFreshUntil ?? .max, ResponseRecord.freshUntil(control, headers, now) ?? .max)

@@ -31,8 +31,8 @@ extension PicturePipeline {
     /// The number of concurrent downloads. At most twice as many bodies are being received or wait for their decoding;
     /// beyond that, downloads wait.
     public var loadLimit = 6
-    /// The number of concurrent decodings, and of decoded pictures in memory. The default is the number of active
-    /// processors.
+    /// The number of concurrent decodings. A decoded picture counts until its styles are drawn. The default is the
+    /// number of active processors.
     public var decodeLimit = ProcessInfo.processInfo.activeProcessorCount
     /// The number of concurrent changes of the storage. Preheating may make one more. Changes of one key never
     /// overlap.
@@ -46,14 +46,14 @@ extension PicturePipeline {
     public var mostBytes = 64 << 20
     /// The number of attempts of a download, including the first. Only transient failures are retried.
     public var attemptCount = 3
-    /// The longest silence of a server, in milliseconds, while a stale picture is stored that its server allows to
-    /// show after an error. After this silence, or after the first failed attempt, the stale picture is shown, and the
-    /// download goes on in the background. Negative numbers count as 0.
+    /// The longest silence of a server, in milliseconds, if a stale picture is stored that may be shown after an error.
+    /// After this silence, or after the first failed attempt, the stale picture is shown, and the download goes on in
+    /// the background. Negative numbers count as 0.
     public var silenceMilliseconds = 1000
     /// The age limit of pictures in milliseconds, or nil for the lifetimes of the servers only. An original is stale
     /// this long after its server sent or confirmed it, and so are the styled pictures made from it. Applies to all
-    /// stored pictures, also from times without a limit, but not to pictures that the app saved. Negative numbers count
-    /// as 0.
+    /// stored pictures, also those stored without a limit, but not to pictures that the app saved. Negative numbers
+    /// count as 0.
     public var maximumAgeMilliseconds: Int64?
     /// Whether the storage serves several users, as that of a server does (RFC 9111, a shared cache). Then `private`
     /// answers are not stored, and of `s-maxage` and `max-age` the shorter lifetime counts.

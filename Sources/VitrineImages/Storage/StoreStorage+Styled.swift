@@ -56,7 +56,7 @@ extension StoreStorage {
     var stored: [StoredStyled] = []
     for picture in pictures {
       let given = StoredStyled(picture.content, metadata: picture.metadata)
-      // The entry was evicted again, or its original replaced. This call then returns the given picture.
+      // If the entry was evicted again, or its original replaced, this call returns the given picture.
       stored.append(
         isKept && admission.admitted.contains(picture.style)
           ? try await styled(picture.style, for: key) ?? given : given)

@@ -4,8 +4,8 @@ import Vitrine
 ///
 /// It is built by one walk over the store's keys when it is first needed, and updated from then on. A key that the
 /// store has evicted may still count here. It is usually among the least recently used keys, so it soon leaves the
-/// index too. Thread-safe. Calls are O(styles given), except ``retain(only:prefix:)`` and the walk. The walk is O(n log
-/// n), and needs temporary memory for the keys of all entries.
+/// index too. Thread-safe. Calls are O(styles given), except ``forget(_:)``, ``retain(only:prefix:)`` and the walk.
+/// The walk is O(n log n), and needs temporary memory for the keys of all entries.
 final class StyleIndex: Sendable {
   /// The decision about pictures to store.
   struct Admission: Sendable {
@@ -97,7 +97,7 @@ final class StyleIndex: Sendable {
     if state.sized.count > StyleIndex.mostStyles { state.sized.removeOldest() }
   }
 
-  /// The known styles with a size that have entries.
+  /// The known styles with a size. Their entries may be gone.
   var sizedStyles: [ImageStyle] { state.withLock { $0.sized.keys } }
 
   /// The number of counted entries of a style; 0 for a style without a limit.
@@ -131,7 +131,7 @@ final class StyleIndex: Sendable {
     }
   }
 
-  /// Reverts an admission whose pictures were not stored and whose victims were not removed.
+  /// Reverts an admission whose pictures were not stored. Its victims count again, even if they were removed.
   func undo(_ admission: Admission) {
     state.withLock { state in
       for style in admission.entered { state.keys[style]?.remove(admission.key) }

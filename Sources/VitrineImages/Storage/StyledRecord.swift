@@ -23,7 +23,8 @@ struct StyledRecord: Hashable {
 
   private static let version: UInt8 = 4
   private static let fixedByteCount = 34
-  /// The limit of a stored response in bytes. A longer record is left out, so that the picture can still be stored.
+  /// The limit of a stored response in bytes. Unless request headers selected the original, a longer record is left
+  /// out, so that the picture can still be stored.
   private static let mostResponseBytes = 32 << 10
 
   init(original: Digest?, response: ResponseRecord?, showingCount: Int = 0) {

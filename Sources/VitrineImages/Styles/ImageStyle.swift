@@ -21,7 +21,7 @@ import Vitrine
 public struct ImageStyle: Sendable {
   /// The shape of the result.
   public enum Shape: Sendable, Hashable {
-    /// The bytes of the original.
+    /// The unchanged original.
     case original
     /// A picture that fills a rectangle or fits into it, by the mode.
     case rectangle(width: Points, height: Points, mode: ContentMode)

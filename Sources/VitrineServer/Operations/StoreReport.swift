@@ -1,7 +1,7 @@
 import Vitrine
 
-/// A page about a store at rest: its budget, hits, styles, evictions, miss-ratio curve and segments. It has no script,
-/// and needs nothing from elsewhere.
+/// A page about the state of a store at one moment: its budget, hits, styles, evictions, miss-ratio curve and
+/// segments. It has no script, and needs nothing from elsewhere.
 package struct StoreReport {
   /// The entries of one style.
   package struct StyleSum {
@@ -21,8 +21,8 @@ package struct StoreReport {
   private let styles: [StyleSum]
   private let evictionAges: [(bound: Int?, count: Int)]
 
-  /// `styles` are shown in their order. `evictionAges` are numbers of evicted entries by the seconds since their last
-  /// use, each with the lowest number of seconds above its class.
+  /// `styles` are shown in their order. `evictionAges` counts evicted entries by the time since their last use. `bound`
+  /// is the lowest number of seconds above a class; nil for the oldest class.
   package init(
     path: String, _ statistics: StoreStatistics, styles: [StyleSum], evictionAges: [(bound: Int?, count: Int)]
   ) {

@@ -3,7 +3,7 @@ struct DiskSpace: Sendable {
   private(set) var capacityByteCount: Int
   /// Blocks of all files, including open files without a name.
   private(set) var usedPageCount: Int
-  /// The largest number since the first change of the account.
+  /// The largest number of used pages since the first change, or since ``resetMostUsed()``.
   private(set) var mostUsedPageCount = 0
   /// Whether nothing can be created, as if a folder needed a new block.
   private(set) var refusesNewNames = false

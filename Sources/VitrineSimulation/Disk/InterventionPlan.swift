@@ -1,5 +1,5 @@
-/// Planned external changes of a disk while a store uses it. Deterministic: each comes before a call, counted over
-/// all kinds.
+/// Planned external changes of a disk while a store uses it. Each comes before the call with its number. One count
+/// covers calls of all kinds, so the plan is deterministic.
 struct InterventionPlan: Sendable {
   typealias Intervention = @Sendable (inout DiskCore) -> Void
 

@@ -28,7 +28,7 @@ public struct CrashWorkload: Sendable {
   /// Whether the creation of the store is interrupted too.
   public let includesMaking: Bool
   let traits: Traits
-  /// The files of an existing store, whose opening is interrupted too; empty to begin with a new store.
+  /// The files of an existing store, whose opening is interrupted if ``includesMaking``; empty for a new store.
   let files: [String: [UInt8]]
   let body: Body
 
@@ -74,7 +74,7 @@ public struct CrashWorkload: Sendable {
     name.utf8.reduce(mixed(seed, UInt64(round))) { mixed($0, UInt64($1)) }
   }
 
-  /// Makes the store for the workload. Its history begins with the empty disk.
+  /// Makes the store for the workload. Its history begins with the empty disk, or with the store in ``files``.
   func make(
     seed: UInt64, isTolerant: Bool = false, promisesAllocation: Bool = true,
     prepare: (SimulatedWorld) -> Void = { _ in }

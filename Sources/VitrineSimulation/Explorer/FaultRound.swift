@@ -92,7 +92,7 @@ struct FaultRound {
         run.plan($0)
       }
     } catch {
-      // The store could not be made. It can be made once the disk works again.
+      // The store could not be made. An opening must succeed once the disk works again.
       guard let disk = world?.disk, run.hasStruck(disk) else { return nil }
       run.heal(disk)
       return (unmade(disk, error), ["\(error)"])

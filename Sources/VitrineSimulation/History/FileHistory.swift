@@ -23,7 +23,7 @@ struct FileHistory: Sendable {
 
     var grain: Grain { isStore ? .word : .sector }
     var range: Range<Int> { offset..<offset + bytes.count }
-    /// Whether a part of it may reach the disk.
+    /// Whether only a part of it may reach the disk.
     var canTear: Bool {
       let unit = grain.byteCount
       return bytes.count > 0 && range.lowerBound / unit != (range.upperBound - 1) / unit
@@ -107,8 +107,8 @@ struct FileHistory: Sendable {
 }
 
 extension FileHistory.ContentChange {
-  /// Makes the parts of the change that survive. The content may have bytes past its length afterwards, which a
-  /// later change may bring inside it; the caller trims at the end.
+  /// Applies the surviving parts of the change. The content may have bytes past its length afterward, which a later
+  /// change may bring inside it; the caller trims at the end.
   func apply(to content: inout FileContent, _ fate: Fate) {
     if let length {
       let reached = fate.length(from: content.byteCount, to: length, cuts: cuts)

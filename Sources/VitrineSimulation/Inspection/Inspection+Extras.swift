@@ -41,7 +41,7 @@ extension Inspection {
     }
   }
 
-  /// Checks that an opening finds the same after the process died behind a recovery.
+  /// Checks that an opening finds the same if the process died after an earlier recovery.
   func recoverTwice(_ world: SimulatedWorld, _ seen: Seen) throws {
     try open(world).abandon()
     let store = try open(world)
@@ -85,7 +85,7 @@ extension Inspection {
     }
   }
 
-  /// Checks that `verify` reports records that a loss of power took as lost, and none as damaged.
+  /// Checks that `verify` reports no damage after a crash, and reports no entry as lost that a get returns.
   func verifyFirst(_ world: SimulatedWorld, _ seen: Seen) throws {
     for isReadOnly in [true, false] {
       let store = try open(world, readOnly: isReadOnly)

@@ -89,8 +89,8 @@ extension History {
     return [all] + failed.map { all.subtracting([$0]) } + failed.indices.map { Set(failed[$0...]) } + [[]]
   }
 
-  /// If more than ten failed, all but two or three: in each life after a failed sync the first to fail may have
-  /// happened.
+  /// Returns the sets of all but two or three failed steps, if more than ten failed. After a failed sync, the first
+  /// failed step of each opening may have happened.
   private func rareOmissions(_ failed: [Int]) -> [Set<Int>] {
     if failed.count <= 10 { return [] }
     let all = Set(failed)
@@ -141,7 +141,7 @@ extension History {
     found.first { !hasEverPut($0.key, $0.value) }.map { "\($0.key.urlText) has bytes that were never put" }
   }
 
-  /// Returns whether the key ever had this content. Every key has had none.
+  /// Returns whether the key ever had this content. Returns true for nil, because every key once had no entry.
   func hasEverPut(_ key: CacheKey, _ content: Content?) -> Bool {
     content == nil
       || steps.contains { step in
@@ -152,13 +152,14 @@ extension History {
       }
   }
 
-  /// Returns whether a change that began after a moment was acknowledged as durable.
+  /// Returns whether a change or a flush that began after a moment was acknowledged as durable.
   func hasPromisedDurability(after moment: Int) -> Bool {
     flushes.contains { $0.isPromise && $0.began > moment }
       || steps.contains { $0.isSynced && $0.began > moment && $0.acknowledged != nil }
   }
 
-  /// Returns the begun steps that may have been lost, or the last three, in order; at most `most`, the newest.
+  /// Returns the begun steps that may have been lost, and at least the last three, in order and without evictions. Of
+  /// more than `most`, returns the newest.
   func cutOff(at moment: Int, powerLost: Bool, most: Int) -> [Step] {
     let begun = steps.prefix { $0.began <= moment }.count
     let durable = durableCount(begun, at: moment, powerLost: powerLost)

@@ -18,15 +18,15 @@ public final class RecordedStore {
   private var reports = HarmReports()
   /// No crash before this many operations of the disk is explored.
   package private(set) var firstMoment = 0
-  /// Whether operations before that are forgotten, to save time.
+  /// Whether operations before ``firstMoment`` are forgotten, to save time.
   private let forgets: Bool
-  /// Whether a failed change is only entered as such, and the following ones are made too.
+  /// Whether the workload goes on after a failed change, which the history records as failed.
   let isTolerant: Bool
 
   package static let path = "/store"
 
-  /// Crashes are explored from here on, or from the creation of the store if `isRecordedFromTheStart`. `files`
-  /// belong to an existing store: the history begins with its state as a reader finds it, as durable.
+  /// Crashes are explored after this opening, and also during it if `isRecordedFromTheStart`. `files` belong to an
+  /// existing store: the history begins with the state that a reader finds there, as durable content.
   package init(
     seed: UInt64 = 1, options: StoreOptions = StoreOptions(byteBudget: 1 << 20), isRecordedFromTheStart: Bool = false,
     forgets: Bool = true, isTolerant: Bool = false, promisesAllocation: Bool = true, files: [String: [UInt8]] = [:],
@@ -120,7 +120,7 @@ public final class RecordedStore {
 
   package var isClosed: Bool { opening.isClosed }
 
-  /// The number of disk operations before it was last opened.
+  /// The number of disk operations when the last opening of the store was complete.
   var openedAt: Int { opening.moment }
 
   /// Opens the closed store again.
@@ -134,7 +134,7 @@ public final class RecordedStore {
   public func close() throws {
     // A store that has failed makes nothing durable when it closes.
     let isWell = isWell
-    // Even if its last writes fail.
+    // The opening ends even if the last writes of the close fail.
     opening.end()
     // Closing checks the records that a crash had left.
     defer { reports.add(store) }
@@ -186,7 +186,7 @@ public final class RecordedStore {
     }
   }
 
-  /// Runs a change. An error of the store ends the workload, unless this is tolerant.
+  /// Runs a change. An error of the store ends the workload, unless ``isTolerant`` is set.
   func attempt(_ body: () throws -> Void) throws {
     do {
       try body()

@@ -5,7 +5,7 @@ package final class SimulatedClock: Clock {
   private struct Now {
     var wallMilliseconds: Int64
     var monotonicNanoseconds: UInt64
-    /// The values of the wall clock when it was set, oldest first: each is the latest of a stretch without a step.
+    /// The value of the wall clock just before each step, oldest first: the latest since the previous step.
     var ends: [Int64] = []
   }
   private let now: Guarded<Now>

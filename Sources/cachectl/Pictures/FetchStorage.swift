@@ -22,7 +22,7 @@ struct FetchStorage: ImageStorage {
     var error: StoreError?
   }
 
-  /// A reader that stays behind retains segments that the store has released, beyond its budget.
+  /// The time after which a change refreshes the reader. An old reader retains released segments beyond the budget.
   private static let refreshNanoseconds: UInt64 = 1_000_000_000
 
   private let reader: StoreStorage

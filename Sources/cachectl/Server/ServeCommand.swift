@@ -70,7 +70,7 @@
       let signals = TerminationSignals.block(withHangup: arguments.has(log))
       let log = try log(arguments)
       serverOptions.log = log
-      // Behind the last line of the server.
+      // After the last line of the server.
       defer { log?.close() }
       return try Stores.write(arguments, storeOptions) { store in
         let maker = pictures?.maker(store)

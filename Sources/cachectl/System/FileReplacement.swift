@@ -4,7 +4,7 @@ import Glibc
 /// Writes a file under a temporary name beside it and renames it, so a reader sees the old content or the whole new
 /// one.
 ///
-/// The new file does not survive a loss of power for sure. A device or a pipe is written in place.
+/// The new file may not survive a loss of power. A device or a pipe is written in place.
 enum FileReplacement {
   static func write(_ text: String, to path: [UInt8]) throws {
     let target = resolved(path)
@@ -16,7 +16,7 @@ enum FileReplacement {
     }
     let folder = target.lastIndex(of: UInt8(ascii: "/")).map { Array(target[...$0]) } ?? []
     let temporary = folder + Array(".cachectl-\(getpid()).tmp".utf8)
-    // The name of an earlier process with the same number that was killed.
+    // A killed process with the same number may have left this file.
     _ = withCString(temporary) { unlink($0) }
     do {
       let file = try Descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
@@ -37,7 +37,7 @@ enum FileReplacement {
     try output.flush()
   }
 
-  /// The file behind a symbolic link, which stays.
+  /// Returns the target of a symbolic link, so that the link stays. A link without a target is replaced.
   private static func resolved(_ path: [UInt8]) -> [UInt8] {
     guard let name = withCString(path, { realpath($0, nil) }) else { return path }
     defer { free(name) }

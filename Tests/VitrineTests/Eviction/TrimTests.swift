@@ -123,7 +123,7 @@ import Testing
     try store.close()
   }
 
-  /// Such a policy notes no uses.
+  /// The policy `fifo` notes no uses.
   @Test func onlyPutsCountUnderFifo() throws {
     let store = try open(8 << 20, .fifo)
     try fill(store, 0..<50)

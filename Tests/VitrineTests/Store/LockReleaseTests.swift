@@ -9,7 +9,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// Copies of the descriptors that lead to the file, as a program has them between its start and its first step.
+  /// Copies of the descriptors that lead to the file, as a new process has them between `fork` and `exec`.
   private func copyDescriptors(of path: String) throws -> [Int32] {
     var named = stat()
     #expect(lstat(path, &named) == 0)
