@@ -27,7 +27,7 @@
     private let shared = Locked(Shared())
     private let multi: UnsafeMutableRawPointer?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
-    private var waiting = WaitingTransfers()
+    private var waiting = WaitingTransfers<CurlTransfer>()
     /// Cleared easy handles of ended transfers. A new handle costs more than a small download.
     private var idleHandles: [CurlHandle] = []
     /// A lower bound of all deadlines, in milliseconds of the monotonic clock.
@@ -148,7 +148,7 @@
         transfers[ObjectIdentifier(load)] = transfer
         transfer.load = load
         nextDeadline = min(nextDeadline, transfer.earliestDeadline(TransferClock.now()))
-        if waiting.admits(transfer, settings) { begin(transfer) }
+        if waiting.admits(transfer, connectionsPerHost: settings.connectionsPerHost) { begin(transfer) }
       }
       for load in changes.canceled {
         if let transfer = transfers[ObjectIdentifier(load)] { end(transfer, CancellationError()) }
@@ -156,12 +156,21 @@
       return true
     }
 
+    /// Begins a transfer. If that fails, ends it, and begins the next one.
     private func begin(_ transfer: CurlTransfer) {
+      var next: CurlTransfer? = transfer
+      while let transfer = next, !hasBegun(transfer) {
+        next = conclude(transfer, LoadError.unreachable("libcurl has no memory"))
+      }
+    }
+
+    private func hasBegun(_ transfer: CurlTransfer) -> Bool {
       if transfer.handle == nil { transfer.handle = idleHandles.popLast() ?? CurlHandle.make(settings) }
       guard let multi, let handle = transfer.handle, transfer.prepare(),
         curl_multi_add_handle(multi, handle.pointer) == CURLM_OK
-      else { return end(transfer, LoadError.unreachable("libcurl has no memory")) }
+      else { return false }
       nextDeadline = min(nextDeadline, transfer.earliestDeadline(TransferClock.now()))
+      return true
     }
 
     private func endTransfers(_ multi: UnsafeMutableRawPointer) -> Bool {
@@ -195,6 +204,11 @@
     }
 
     private func end(_ transfer: CurlTransfer, _ error: (any Error)?) {
+      if let next = conclude(transfer, error) { begin(next) }
+    }
+
+    /// Ends a transfer, and returns the next one to begin, or nil.
+    private func conclude(_ transfer: CurlTransfer, _ error: (any Error)?) -> CurlTransfer? {
       if let multi, let handle = transfer.handle {
         curl_multi_remove_handle(multi, handle.pointer)
         transfer.handle = nil
@@ -202,7 +216,7 @@
       }
       if let load = transfer.load { transfers[ObjectIdentifier(load)] = nil }
       transfer.finish(error)
-      if let next = waiting.next(after: transfer) { begin(next) }
+      return waiting.next(after: transfer)
     }
 
     private func keep(_ handle: CurlHandle) {

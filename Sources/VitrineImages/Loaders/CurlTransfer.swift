@@ -7,7 +7,7 @@
   ///
   /// Invariant: after ``CurlLoop/start(_:_:)`` has added the transfer, only the loop's thread uses it. libcurl calls
   /// the functions on that thread.
-  final class CurlTransfer: @unchecked Sendable {
+  final class CurlTransfer: PlacedTransfer, @unchecked Sendable {
     enum Outcome {
       /// Nil stands for success.
       case ended((any Error)?)

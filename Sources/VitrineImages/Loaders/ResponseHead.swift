@@ -40,14 +40,15 @@ struct ResponseHead {
       return
     }
     let text = ResponseHead.trimmed(line)
-    guard let first = line.first, !text.isEmpty else {
+    let isFolded = line.first == 0x20 || line.first == 0x09
+    if text.isEmpty, !isFolded {
       // After an interim response, such as early hints, another head follows.
       expectsStatusLine = (100..<200).contains(status)
       isComplete = !expectsStatusLine
       return
     }
-    if first == 0x20 || first == 0x09 {
-      if let lastName { fields[lastName]?.value += [0x20] + text }
+    if isFolded {
+      if let lastName, !text.isEmpty { fields[lastName]?.value += [0x20] + text }
     } else if let colon = text.firstIndex(of: 0x3A) {
       add(name: ResponseHead.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])), value: text[(colon + 1)...])
     }

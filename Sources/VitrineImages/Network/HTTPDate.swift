@@ -45,7 +45,9 @@ enum HTTPDate {
 
   /// Days since 1970 (Howard Hinnant, chrono-compatible low-level date algorithms).
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int64? {
-    guard (1...9999).contains(year), (1...31).contains(day) else { return nil }
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let longest = month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+    guard (1...9999).contains(year), (1...longest).contains(day) else { return nil }
     let shifted = month <= 2 ? year - 1 : year
     let era = shifted / 400
     let yearOfEra = shifted - era * 400

@@ -80,7 +80,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     isNoStore = control.isNoStore
     if control.isImmutable { isImmutable = true }
     staleWhileRevalidating = (control.staleWhileRevalidate ?? 0) * 1000
-    staleIfError = (control.staleIfError ?? 0) * 1000
+    // 0 means that there is no rule.
+    staleIfError = control.staleIfError.map { max(1, $0 * 1000) } ?? 0
     statedFreshUntil = ResponseRecord.freshUntil(control, headers, now)
     // The shorter lifetime applies, because a server with a shared cache also sends the lifetime to its clients.
     if isShared, let shared = control.sharedMaxAge, !control.isNoCache, !control.isNoStore {

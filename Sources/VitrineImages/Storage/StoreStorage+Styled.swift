@@ -84,13 +84,16 @@ extension StoreStorage {
     let isKept = try await undoing(admission) {
       try await threads.run { [self] in
         guard isOf(original, key) else { return false }
-        var batch = batch(noting: original, key)
-        for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
-        if !batch.isEmpty { try store.write(batch) }
+        let note = batch(noting: original, key)
+        if !note.isEmpty { try store.write(note) }
         try store.draw(CacheKey(key, style.key), layout: layout, options: options(metadata)) { memory, _ in
           try draw(&memory)
         }
-        return try isStillOf(original, key, [style])
+        guard try isStillOf(original, key, [style]) else { return false }
+        // Not before: a drawing in vain must not cost a picture.
+        let victims = admission.victims.map { CacheKey($0.key.text, $0.style.key) }
+        if !victims.isEmpty { try store.removeMany(victims) }
+        return true
       }
     }
     return isKept ? try await styled(style, for: key) : nil

@@ -116,6 +116,8 @@ enum Socket {
     let probe = socket(AF_UNIX, streamType, 0)
     guard probe >= 0 else { return false }
     defer { Socket.close(probe) }
+    // A server that hangs does not accept the connection, and this call must not wait for it.
+    guard fcntl(probe, F_SETFL, O_NONBLOCK) == 0 else { return false }
     return connect(probe, address, length) != 0 && errno == ECONNREFUSED
   }
 

@@ -20,6 +20,8 @@ import Testing
 
   @Test(arguments: [
     "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:00:00 GMT", "Sun,",
+    "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT", "Sun, 31 Apr 1994 08:49:37 GMT",
+    "Sun, 00 Nov 1994 08:49:37 GMT",
   ])
   func invalidDateIsRejected(_ text: String) { #expect(HTTPDate.seconds(text, year: 2026) == nil) }
 
@@ -122,6 +124,12 @@ import Testing
   @Test func staleIfErrorEndsAfterItsSeconds() {
     let record = record(["Cache-Control": "max-age=1, stale-if-error=10"])
     #expect(record.mayShowAfterError(at: Self.now + 10_999) && !record.mayShowAfterError(at: Self.now + 11_000))
+    // 0 and an invalid number allow none. Without the directive, there is no limit.
+    for value in ["0", "x"] {
+      let record = self.record(["Cache-Control": "max-age=1, stale-if-error=\(value)"])
+      #expect(record.mayShowAfterError(at: Self.now + 999) && !record.mayShowAfterError(at: Self.now + 1001))
+    }
+    #expect(self.record(["Cache-Control": "max-age=1"]).mayShowAfterError(at: Self.now + 1_000_000))
   }
 
   @Test func expiresCountsByTheServersClock() {

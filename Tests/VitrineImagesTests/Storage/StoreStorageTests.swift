@@ -145,6 +145,8 @@ import Vitrine
       ) { _ in throw ImageError.outOfMemory(byteCount: 1) }
     }
     #expect(try await storage.styled(square, for: "b") == nil)
+    // The picture that would have made room for it stays.
+    #expect(try await storage.styled(square, for: "a") != nil && storage.index.count(of: square) == 1)
     try bench.end()
   }
 }
