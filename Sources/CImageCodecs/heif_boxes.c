@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { MOST_ITEMS = 4096 };
+// The search of the type of each tile passes over all items, so both bounds limit its time.
+enum { MOST_ITEMS = 4096, MOST_TILES = 1 << 16 };
 
 typedef struct {
   uint32_t id, type;
@@ -90,12 +91,15 @@ bool vitrine_heif_is_plain(const uint8_t *bytes, size_t count) {
   int id_bytes = iref.at[0] == 0 ? 2 : 4;
   iref.at += 4;
   uint32_t type;
+  size_t all_tiles = 0;
   while (next(&iref, &type, &reference)) {
     if (type != TYPE('d', 'i', 'm', 'g')) continue;
     size_t length = (size_t)(reference.end - reference.at);
     if (length < (size_t)id_bytes + 2) return false;
     uint32_t tile_count = number(reference.at + id_bytes, 2), first = 0;
     if (length < (size_t)id_bytes * (1 + (size_t)tile_count) + 2) return false;
+    all_tiles += tile_count;
+    if (all_tiles > MOST_TILES) return false;
     const uint8_t *tiles = reference.at + id_bytes + 2;
     bool is_repeated = tile_count > 1;
     for (uint32_t i = 0; i < tile_count; i++) {

@@ -105,7 +105,8 @@ void vitrine_jxl_info(const uint8_t *bytes, size_t count, vitrine_image_info *in
   if (begin(&self, JXL_DEC_BASIC_INFO, result) && read_basic_info(&self, UINT64_MAX, result)) {
     info->width = self.info.xsize;
     info->height = self.info.ysize;
-    info->bits = self.info.bits_per_sample;
+    // Samples of more bits are decoded to 16.
+    info->bits = self.info.bits_per_sample <= 16 ? self.info.bits_per_sample : 16;
     info->has_alpha = self.info.alpha_bits > 0;
     info->is_gray = self.info.num_color_channels == 1;
     info->is_animated = self.info.have_animation;

@@ -27,6 +27,13 @@ package enum JPEGXLFile {
     /wrBQVBcCAgCAQBYAEsYixUAlIyMMUbyAiAAUA5IweBA1HA=
     """)
 
+  /// Lossless, of 32-bit floating-point numbers: pure red and pure blue.
+  package static let floatingPoint = decoded(
+    """
+    AAAADEpYTCANCocKAAAAFGZ0eXBqeGwgAAAAAGp4bCAAAAAJanhsbAoAAABDanhsY/8KwckBFBcCCAIBALQASxiLFQSki4wxmESRFwgBwMpX2QUAAOCP
+    PPj/j/z/K1NMS6+vEAScC9HlwEMAJPE=
+    """)
+
   /// Lossless, in a container.
   package static let contained = decoded(
     """

@@ -51,7 +51,7 @@ final class DecoderProcess: @unchecked Sendable {
     sizedBy size: (ImageInfo) throws(ImageError) -> PixelSize?
   ) throws(Failure) -> DecodedImage {
     turn &+= 1
-    let (sum, overflow) = max(0, limits.milliseconds).addingReportingOverflow(grace)
+    let (sum, overflow) = max(0, limits.milliseconds).addingReportingOverflow(max(0, grace))
     let deadline = Deadline(milliseconds: overflow ? .max : sum)
     let header = try ask(DecoderFrame(picture: byteCount, limits, turn: turn), bytes, deadline, format)
     guard let info = header.info(of: format) else { throw .misbehaved("sent an invalid header") }

@@ -57,6 +57,7 @@
         throw .invalidURL(String(ResponseHead.text(location).prefix(1000)))
       }
       if next.origin != address.origin { headers.removeSecrets() }
+      headers.removeDate()
       if let refusal = settings.refusal(of: next) { throw refusal }
       address = next
     }

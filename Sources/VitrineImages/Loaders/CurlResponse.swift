@@ -12,14 +12,16 @@
     /// The first error of the response or of the receiver.
     private(set) var failure: (any Error)?
     private var ignoredByteCount = 0
+    private var redirects: [[String: String]] = []
 
     /// The limit in bytes of a redirect's body. After a longer body, the connection is closed.
     private static let mostIgnoredByteCount = 64 << 10
 
     init(_ receiver: any LoadReceiving) { self.receiver = receiver }
 
-    /// Begins the response to the next request.
+    /// Begins the response to the next request, which the previous response asks for.
     mutating func restart() {
+      if head.isComplete { redirects.append(LoadResponse.rules(ofRedirect: head.headers)) }
       head = ResponseHead()
       ignoredByteCount = 0
     }
@@ -88,7 +90,8 @@
       }
       if let coding = head["content-encoding"] { decoder = try ContentDecoder(ResponseHead.text(coding)) }
       try receiver.begin(
-        LoadResponse(status: status, headers: head.headers, expectedByteCount: handle.expectedByteCount))
+        LoadResponse(
+          status: status, headers: head.headers, expectedByteCount: handle.expectedByteCount, redirects: redirects))
     }
   }
 #endif

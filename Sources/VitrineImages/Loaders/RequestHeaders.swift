@@ -26,6 +26,10 @@ struct RequestHeaders: Sendable {
     cookie = nil
   }
 
+  /// Removes the date of a condition for a redirect. It belongs to the picture that another address had, and an older
+  /// picture at the new address would seem unchanged.
+  mutating func removeDate() { fields.removeAll { $0.name.lowercased() == "if-modified-since" } }
+
   func contains(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
 
   /// The lines for libcurl, which removes a header without a value unless a semicolon ends its name.

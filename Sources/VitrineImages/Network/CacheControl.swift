@@ -8,6 +8,8 @@ struct CacheControl: Hashable {
   var isNoStore = false
   /// Whether the response is meant for one user.
   var isPrivate = false
+  /// Whether the response may be stored even if the request had credentials.
+  var isPublic = false
   var isNoCache = false
   var mustRevalidate = false
   /// The same for a cache that serves several users: `proxy-revalidate`, and also `s-maxage`.
@@ -37,6 +39,7 @@ struct CacheControl: Hashable {
       case "proxy-revalidate": sharedMustRevalidate = true
       case "no-store": isNoStore = true
       case "private": isPrivate = true
+      case "public": isPublic = true
       case "no-cache": isNoCache = true
       case "must-revalidate": mustRevalidate = true
       case "immutable": isImmutable = true

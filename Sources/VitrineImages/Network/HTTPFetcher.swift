@@ -18,6 +18,8 @@ final class HTTPFetcher: Sendable {
     /// The times for which failures are remembered: permanent ones, and transient ones.
     var denialMilliseconds: Int64 = 60_000
     var failureMilliseconds: Int64 = 5_000
+    /// The limits of remembered failures; the cost is in bytes of text.
+    var failures = MemoryLimits(cost: 4 << 20, count: 10_000)
     /// The limits of partial bodies, kept from broken or canceled fetches for the next fetch of the same request.
     var partial = MemoryLimits(cost: 8 << 20, count: 32)
   }
@@ -25,10 +27,12 @@ final class HTTPFetcher: Sendable {
   struct Fetched: Sendable {
     /// The body, or nil if the server declared the stored one valid.
     var body: [UInt8]?
-    var headers: [String: String]
+    var response: LoadResponse
     /// The sum over all attempts, without redirects.
     var requestCount: Int
     var receivedByteCount: Int
+
+    var headers: [String: String] { response.headers }
   }
 
   private let loader: any ByteLoading
@@ -55,7 +59,7 @@ final class HTTPFetcher: Sendable {
     self.loader = loader
     self.options = options
     self.now = now
-    failures = MemoryCache(limits: .init(count: 10_000), now: now)
+    failures = MemoryCache(limits: options.failures, now: now)
     partials = MemoryCache(limits: options.partial, now: now)
   }
 
@@ -104,8 +108,7 @@ final class HTTPFetcher: Sendable {
         }
         isGivenUp = error.isTransient
         let milliseconds = max(wanted, error.isTransient ? options.failureMilliseconds : options.denialMilliseconds)
-        failures.insert(
-          Failure(reason: "\(error)", isTransient: error.isTransient, until: now() + milliseconds), for: request)
+        note(Failure(reason: "\(error)", isTransient: error.isTransient, until: now() + milliseconds), of: request)
         throw error
       }
     }
@@ -119,8 +122,12 @@ final class HTTPFetcher: Sendable {
 
   /// Remembers that the body is not usable, as a permanent failure.
   func remember(_ request: LoadRequest, _ reason: String) {
-    let until = now() + options.denialMilliseconds
-    failures.insert(Failure(reason: reason, isTransient: false, until: until), for: request)
+    note(Failure(reason: reason, isTransient: false, until: now() + options.denialMilliseconds), of: request)
+  }
+
+  private func note(_ failure: Failure, of request: LoadRequest) {
+    let headers = request.headers.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    failures.insert(failure, for: request, cost: request.url.utf8.count + headers + failure.reason.utf8.count)
   }
 
   private func pause(behind attempt: Int, atLeast wanted: Int64) async throws {

@@ -73,7 +73,9 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     }
     var control = CacheControl(cacheControl ?? "")
     if isShared {
-      control.isNoStore = control.isNoStore || control.isPrivate
+      // The answer to a request with credentials belongs to one user unless it says otherwise (RFC 9111, 3.5).
+      let isForAll = control.isPublic || control.mustRevalidate || control.sharedMaxAge != nil
+      control.isNoStore = control.isNoStore || control.isPrivate || sent["authorization"] != nil && !isForAll
       control.mustRevalidate = control.mustRevalidate || control.sharedMustRevalidate
     }
     mustRevalidate = control.mustRevalidate || control.isNoCache
@@ -116,10 +118,47 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     all["expires"] = expires
     if !vary.isEmpty { all["vary"] = vary.keys.sorted().joined(separator: ", ") }
     let new = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { a, b in "\(a), \(b)" }
-    // A 304 has no body. Some servers send a content type with it that does not describe the picture.
-    all.merge(new.filter { $0.key != "content-type" || contentType == nil }) { $1 }
+    // A 304 has no body. Some servers send a content type with it that does not describe the picture. Validators of
+    // another picture would confirm the stored one for ever.
+    let isOther = entityTag.map { ResponseRecord.opaque($0) } != (new["etag"] ?? entityTag).map(ResponseRecord.opaque)
+    all.merge(
+      new.filter { name, _ in
+        switch name {
+        case "content-type": contentType == nil
+        case "etag", "last-modified": entityTag == nil || !isOther
+        default: true
+        }
+      }
+    ) { $1 }
     var record = ResponseRecord(all, requestHeaders, now, isShared)
     record.hash = hash
+    return record
+  }
+
+  /// The part of an entity tag that weak and strong forms share.
+  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+
+  /// Returns the record of a response under the URL of the first of these redirects. A redirect may point elsewhere
+  /// when its own lifetime ends. `headers` are those of each redirect.
+  func reached(by redirects: [[String: String]], requestHeaders: [String: String], now: Int64) -> ResponseRecord {
+    var record = self
+    for headers in redirects {
+      let redirect = ResponseRecord(headers: headers, requestHeaders: requestHeaders, now: now)
+      if let end = redirect.statedFreshUntil { record.statedFreshUntil = min(record.statedFreshUntil ?? .max, end) }
+      record.mustRevalidate = record.mustRevalidate || redirect.mustRevalidate || redirect.isNoStore
+      record.vary.merge(redirect.vary) { own, _ in own }
+      if redirect.isImmutable != true { record.isImmutable = nil }
+      // The date of one address says nothing about the picture at another one.
+      record.lastModified = nil
+    }
+    return record
+  }
+
+  /// Returns the record of a response that must not be reused without an explicit lifetime (RFC 9111, 4.2.2): it is
+  /// stale from `now` on if it states none.
+  func needingLifetime(at now: Int64) -> ResponseRecord {
+    var record = self
+    record.statedFreshUntil = statedFreshUntil ?? now
     return record
   }
 
@@ -155,8 +194,16 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   }
 
   func standing(at now: Int64) -> Standing {
-    guard let freshUntil, now >= freshUntil else { return .fresh }
+    guard let freshUntil else { return .fresh }
+    if ResponseRecord.isAhead(confirmedAt, now) { return .stale }
+    if now < freshUntil { return .fresh }
     return !mustRevalidate && now < freshUntil + staleWhileRevalidating ? .staleButShown : .stale
+  }
+
+  /// Whether the clock was set back since a response was confirmed. The end of its freshness is wrong then.
+  static func isAhead(_ confirmedAt: Int64?, _ now: Int64) -> Bool {
+    let (latest, isBeyond) = now.addingReportingOverflow(300_000)
+    return !isBeyond && (confirmedAt ?? .min) > latest
   }
 
   /// Whether the response may be shown although it is stale, after the server failed to answer. Without a rule of the

@@ -70,7 +70,7 @@ struct Transfer {
       throw LoadError.status(response.status)
     }
     return HTTPFetcher.Fetched(
-      body: response.status == 304 ? nil : result.bytes, headers: response.headers, requestCount: requestCount,
+      body: response.status == 304 ? nil : result.bytes, response: response, requestCount: requestCount,
       receivedByteCount: receivedByteCount)
   }
 

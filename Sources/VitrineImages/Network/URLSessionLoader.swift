@@ -78,6 +78,7 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     /// The error of the receiver, or another reason for the end.
     var failure: (any Error)?
     var hasEnded = false
+    var redirects: [[String: String]] = []
   }
 
   private let loads = Locked<[Int: Load]>([:])
@@ -135,9 +136,14 @@ private final class Loads: NSObject, URLSessionDataDelegate {
         request.setValue(nil, forHTTPHeaderField: name)
       }
     }
+    // The date of a condition belongs to the picture that the first address had.
+    request.setValue(nil, forHTTPHeaderField: "If-Modified-Since")
+    let rules = LoadResponse.rules(ofRedirect: Loads.headers(response))
     loads.withLock { loads in
       // A load that has ended must not answer the redirect.
-      if loads[task.taskIdentifier]?.hasEnded == false { completionHandler(request) }
+      guard loads[task.taskIdentifier]?.hasEnded == false else { return }
+      loads[task.taskIdentifier]?.redirects.append(rules)
+      completionHandler(request)
     }
   }
 
@@ -165,17 +171,22 @@ private final class Loads: NSObject, URLSessionDataDelegate {
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
   ) {
-    var headers: [String: String] = [:]
     let http = response as? HTTPURLResponse
-    for case (let name as String, let value as String) in http?.allHeaderFields ?? [:] { headers[name] = value }
+    let redirects = loads.withLock { $0[dataTask.taskIdentifier]?.redirects ?? [] }
     let expected = response.expectedContentLength
     pass(dataTask) {
       try $0.begin(
         LoadResponse(
-          status: http?.statusCode ?? 200, headers: headers,
-          expectedByteCount: expected >= 0 ? Int(clamping: expected) : nil))
+          status: http?.statusCode ?? 200, headers: http.map(Loads.headers) ?? [:],
+          expectedByteCount: expected >= 0 ? Int(clamping: expected) : nil, redirects: redirects))
     }
     completionHandler(.allow)
+  }
+
+  private static func headers(_ response: HTTPURLResponse) -> [String: String] {
+    var headers: [String: String] = [:]
+    for case (let name as String, let value as String) in response.allHeaderFields { headers[name] = value }
+    return headers
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

@@ -3,7 +3,7 @@ import Vitrine
 /// Separates pictures made from the current original of a key from pictures made from an earlier one.
 ///
 /// A version is a number used once. The recently used keys have one: 10,000 keys unless the caller sets a higher
-/// number, and in addition all keys with work under way. A forgotten key gets a new version, so its cached pictures
+/// number, with 8 MiB of text, and in addition all keys with work under way. A forgotten key gets a new version, so its cached pictures
 /// count as older: this costs an extra miss, and never shows a wrong picture. Thread-safe, O(1).
 final class KeyVersions: Sendable {
   private struct Version {
@@ -26,6 +26,8 @@ final class KeyVersions: Sendable {
 
   private struct State {
     let most: Int
+    /// The bytes of the keys in `versions`, so that long keys do not fill the memory.
+    var byteCount = 0
     var versions = RecencyList<KeyText, Version>()
     /// Keys with work under way: the number of pieces of work, and the version if `versions` has dropped it.
     var underWay: [KeyText: (count: Int, version: Version?)] = [:]
@@ -59,13 +61,21 @@ final class KeyVersions: Sendable {
 
     mutating func set(_ version: Version, _ key: KeyText) {
       underWay[key]?.version = nil
-      versions.insert(version, key)
-      guard versions.count > most, let oldest = versions.removeOldest() else { return }
-      underWay[oldest.key]?.version = oldest.value
+      if versions.insert(version, key) == nil { byteCount += key.text.utf8.count }
+      while versions.count > most || byteCount > KeyVersions.mostByteCount && versions.count > 1,
+        let oldest = versions.removeOldest()
+      {
+        byteCount -= oldest.key.text.utf8.count
+        underWay[oldest.key]?.version = oldest.value
+      }
     }
   }
 
   static let usualCount = 10_000
+  static let mostByteCount = 8 << 20
+
+  /// The number of remembered keys, without those that only work under way holds.
+  var count: Int { state.withLock { $0.versions.count } }
 
   private let state: Locked<State>
 

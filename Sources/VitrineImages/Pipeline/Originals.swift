@@ -126,7 +126,7 @@ final class Originals: Sendable {
             isOwn.withLock { $0 = true }
             return try await FailedLoad.noting(request) {
               // The download to join may have ended just before.
-              if let found = try await arrived(download, request, besides: useless) { return found }
+              if let found = try await arrived(download, request, begun: begun, besides: useless) { return found }
               return try await fetched(request, kept, download, interest)
             }
           }
@@ -139,6 +139,8 @@ final class Originals: Sendable {
         if found.answered < begun, asksNetwork(request, nil) { continue }
         // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
+        // An answer that must not be stored is only for requests like the one that it answers (RFC 9111, 4).
+        if found.record?.isNoStore == true, found.arrival?.load?.headers != request.headers { continue }
         // The answer to another URL of the key is not a picture.
         if useless.contains(found.digest), found.arrival?.load != LoadRequest(request) { continue }
         (found.requestCount, found.receivedByteCount) = (0, 0)
@@ -155,8 +157,14 @@ final class Originals: Sendable {
   /// request. A downloaded original is held while it is decoded and drawn, and stored before its release, so one of
   /// the two lookups finds it.
   private func arrived(
-    _ download: Download, _ request: PictureRequest, besides useless: Set<Digest>
+    _ download: Download, _ request: PictureRequest, begun: UInt64, besides useless: Set<Digest>
   ) async throws -> Found? {
+    // The renewal of a picture that was shown accepts an answer that arrived before it began.
+    if begun == 0, let arrival = arrivals[download], !useless.contains(arrival.digest),
+      arrival.load == LoadRequest(request)
+    {
+      return Found(arrival)
+    }
     if asksNetwork(request, nil) { return nil }
     if let arrival = arrivals[download], !useless.contains(arrival.digest), arrival.record.answers(request.headers),
       !asksNetwork(request, arrival.record)
@@ -208,10 +216,7 @@ final class Originals: Sendable {
     let fetched = try await fetcher.fetch(
       load, conditions: conditions, forgets: request.cachePolicy == .reload, in: places, watch: watches[download])
     let time = now()
-    let record = ResponseRecord(
-      headers: fetched.headers, requestHeaders: request.headers, now: time, isShared: rules.isShared
-    )
-    .limited(to: rules.maximumAgeMilliseconds)
+    let record = record(of: fetched.response, to: request, nil, at: time)
     let answered = versions.takeOrdinal()
     keptOriginals.forgetRenewal(of: request.key)
     if let body = fetched.body {
@@ -225,11 +230,7 @@ final class Originals: Sendable {
     }
     // The stored original is still valid, and only its record changes.
     guard var kept else { throw LoadError.interrupted("the server declared an original valid that is not stored") }
-    let refreshed =
-      kept.record?.refreshed(
-        by: fetched.headers, requestHeaders: request.headers, now: time, isShared: rules.isShared
-      )
-      .limited(to: rules.maximumAgeMilliseconds) ?? record
+    let refreshed = kept.record.map { self.record(of: fetched.response, to: request, $0, at: time) } ?? record
     kept.record = refreshed
     kept.isToBeRenewed = false
     kept.requestCount = fetched.requestCount
@@ -242,11 +243,29 @@ final class Originals: Sendable {
     }
     let (basis, metadata) = (kept.basis, refreshed.metadata)
     try await writes.run(request.key, interest) {
-      // The metadata does not apply to a picture that an app saved under the key in the meantime.
+      // The answer does not apply to a picture that an app saved under the key in the meantime.
       guard versions.admits(basis, of: request.key, begunAt: download.version) else { return }
-      try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
+      if refreshed.isNoStore {
+        try await storage.trying { try await $0.remove([request.key]) }
+        versions.forget(basis, of: request.key)
+      } else {
+        try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
+      }
     }
     return kept
+  }
+
+  /// Returns the record of a response; `kept` is the record that an answer 304 refreshes.
+  private func record(
+    of response: LoadResponse, to request: PictureRequest, _ kept: ResponseRecord?, at time: Int64
+  ) -> ResponseRecord {
+    let (headers, sent) = (response.headers, request.headers)
+    var record =
+      kept?.refreshed(by: headers, requestHeaders: sent, now: time, isShared: rules.isShared)
+      ?? ResponseRecord(headers: headers, requestHeaders: sent, now: time, isShared: rules.isShared)
+    if [201, 202, 226].contains(response.status) { record = record.needingLifetime(at: time) }
+    return record.reached(by: response.redirects, requestHeaders: sent, now: time)
+      .limited(to: rules.maximumAgeMilliseconds)
   }
 }
 

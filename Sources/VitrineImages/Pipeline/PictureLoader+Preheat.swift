@@ -13,8 +13,7 @@ extension PictureLoader {
     let kept = try await configuration.storage.trying { try await $0.styled(request.style, for: request.key) }
     guard let kept = kept ?? nil else { return false }
     let record = record(kept)
-    return ResponseRecord.answers(record.vary, request.headers)
-      && record.freshUntil.map { configuration.now() < $0 } ?? true
+    return ResponseRecord.answers(record.vary, request.headers) && record.isFresh(at: configuration.now())
   }
 
   private func isOriginalKept(_ request: PictureRequest) async throws -> Bool {

@@ -20,6 +20,8 @@ final class PictureLoader: Sendable {
     var original: Digest?
     /// Whether the server of the original forbids to store it.
     var isNoStore = false
+    /// The headers of the request that this work was begun for.
+    var headers: [String: String] = [:]
     /// The place of the server's answer in the order of downloads and requests; 0 if no server was asked for this.
     var answered: UInt64 = 0
   }
@@ -87,7 +89,11 @@ final class PictureLoader: Sendable {
       do {
         loaded = try await joined.value(for: job, interest: interest) { [self] interest in
           isOwn.withLock { $0 = true }
-          return try await FailedLoad.noting(request) { try await make(request, version, begun: begun, interest) }
+          var loaded = try await FailedLoad.noting(request) {
+            try await make(request, version, begun: begun, interest)
+          }
+          loaded.headers = request.headers
+          return loaded
         }
       } catch let failure as FailedLoad {
         if isOwn.withLock({ $0 }) || failure.concerns(request) { throw failure.error }
@@ -101,6 +107,8 @@ final class PictureLoader: Sendable {
       }
       // The headers of the joined request selected another picture, so this request does its own work.
       if request.cachePolicy != .cacheOnly, !ResponseRecord.mayShare(loaded.vary, request.headers) { continue }
+      // An answer that must not be stored is only for requests like the one that it answers (RFC 9111, 4).
+      if loaded.isNoStore, loaded.headers != request.headers { continue }
       (loaded.response.requestCount, loaded.response.receivedByteCount) = (0, 0)
       loaded.response.decodeCount = 0
       return loaded
@@ -241,7 +249,7 @@ final class PictureLoader: Sendable {
   }
 
   func isFresh(_ record: StyledRecord, _ request: PictureRequest) -> Bool {
-    request.cachePolicy == .cacheOnly || record.freshUntil.map { configuration.now() < $0 } ?? true
+    request.cachePolicy == .cacheOnly || record.isFresh(at: configuration.now())
   }
 
   private func loaded(_ bitmap: Bitmap, _ record: StyledRecord, _ request: PictureRequest, _ version: UInt64) -> Loaded

@@ -45,7 +45,7 @@ public struct StoreStorage: ImageStorage {
   /// `StoreError`.
   public func saveOriginal(_ bytes: [UInt8], metadata: [UInt8], for key: String) async throws {
     let options = options(metadata)
-    let isOther = try await threads.run { [self] in
+    let isOther = try await changing(key) { [self] in
       let digest = bytes.withUnsafeBytes { Digest(of: $0) }
       let isOther = self.digest(for: key) != digest
       if isOther { try store.removeAllStyles(key) }
@@ -63,7 +63,7 @@ public struct StoreStorage: ImageStorage {
   /// Stores the digest of an original. Unless it equals the stored one, removes all styles of the key. Throws
   /// `StoreError`.
   public func noteOriginal(_ digest: Digest, for key: String) async throws {
-    let isOther = try await threads.run { [self] in
+    let isOther = try await changing(key) { [self] in
       if self.digest(for: key) == digest { return false }
       try store.removeAllStyles(key)
       try store.put(StoreStorage.note(digest), for: key, style: StoreStorage.originalNote, options: noteOptions)
@@ -115,8 +115,19 @@ public struct StoreStorage: ImageStorage {
     await index.retain(only: Set(keys.map(KeyText.init)), prefix: prefix ?? "")
   }
 
-  /// Runs a removal. If the folder was deleted or replaced, there are no entries left to remove, and `conceal` makes
-  /// the removed keys misses.
+  /// Runs a change of the original of a key. If the store can no longer be written, gets miss the previous pictures of
+  /// the key from then on: they are outdated.
+  private func changing<R: Sendable>(_ key: String, _ change: @escaping @Sendable () throws -> R) async throws -> R {
+    do {
+      return try await threads.run(change)
+    } catch {
+      store.conceal(CacheKey(key))
+      throw error
+    }
+  }
+
+  /// Runs a removal. If it fails, `conceal` makes the removed keys misses, in case the store can no longer be written.
+  /// If the folder was deleted or replaced, there are no entries left to remove.
   private func emptied(_ removal: () async throws -> Void, else conceal: () -> Void = {}) async throws {
     do {
       try await removal()
@@ -124,6 +135,9 @@ public struct StoreStorage: ImageStorage {
       conceal()
     } catch StoreError.aborted {
       // The store was recreated, and is empty.
+    } catch {
+      conceal()
+      throw error
     }
   }
 

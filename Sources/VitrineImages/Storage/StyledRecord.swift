@@ -40,6 +40,11 @@ struct StyledRecord: Hashable {
   /// never ends.
   var freshUntil: Int64? { ResponseRecord.earlier(statedFreshUntil, confirmedAt, ageLimit) }
 
+  func isFresh(at now: Int64) -> Bool {
+    guard let freshUntil else { return true }
+    return now < freshUntil && !ResponseRecord.isAhead(confirmedAt, now)
+  }
+
   mutating func set(_ response: ResponseRecord?) {
     statedFreshUntil = response?.statedFreshUntil
     confirmedAt = response?.confirmedAt

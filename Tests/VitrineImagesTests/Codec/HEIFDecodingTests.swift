@@ -81,6 +81,11 @@
       ] {
         #expect { try decoder.decode(bytes) } throws: { "\($0)".contains("other pictures than tiles") }
       }
+      // More tiles than a picture may have, in many boxes.
+      let names = (0..<65_535).flatMap { [UInt8($0 >> 8 & 255), UInt8($0 & 255)] }
+      let tiles: [UInt8] = [0, 1, 0xFF, 0xFF] + names
+      let boxes = tiles + box("dimg", tiles)
+      #expect { try decoder.decode(file("grid", boxes)) } throws: { "\($0)".contains("other pictures") }
       // The box of references is cut.
       #expect { try decoder.decode(file("grid", [0, 1, 0, 9, 0, 2])) } throws: { "\($0)".contains("other pictures") }
     }

@@ -31,6 +31,15 @@
       #expect(image.color(7, 3) == RGBA(60, 60, 60) && image.color(8, 3) == RGBA(180, 180, 180))
     }
 
+    @Test func samplesOfMoreThan16BitsAreDecodedTo16() throws {
+      let process = ProcessDecoder(executable: Programs.decoder)
+      for decoder in [decoder, process] as [any PictureDecoding] {
+        let image = try decoder.decode(JPEGXLFile.floatingPoint)
+        #expect(image.info.bitsPerChannel == 16)
+        #expect(image.color(0, 0) == RGBA(255, 0, 0) && image.color(15, 7) == RGBA(0, 0, 255))
+      }
+    }
+
     /// The file has the pixels as the camera took them.
     @Test func orientationIsThatOfTheCodestream() throws {
       let image = try decoder.decode(JPEGXLFile.turned)

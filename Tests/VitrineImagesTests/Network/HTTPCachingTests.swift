@@ -22,7 +22,7 @@ import Vitrine
   }
 
   /// Returns a new pipeline, which has nothing in memory.
-  private func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
+  func pipeline(_ change: (inout PicturePipeline.Configuration) -> Void = { _ in }) -> PicturePipeline {
     var configuration = PicturePipeline.Configuration(storage: StoreStorage(store))
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
@@ -33,7 +33,7 @@ import Vitrine
     return PicturePipeline(configuration)
   }
 
-  private func pass(_ seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
+  func pass(_ seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 
   /// Answers with a picture, or with 304 if the request sends its tag.
   private func server(_ headers: [String: String], tag: String? = "\"v\"") throws -> TestServer {

@@ -1,4 +1,5 @@
 import Testing
+import Vitrine
 
 @testable import VitrineImages
 
@@ -132,6 +133,47 @@ import Testing
     #expect(self.record(["Cache-Control": "max-age=1"]).mayShowAfterError(at: Self.now + 1_000_000))
   }
 
+  /// RFC 9111, 3.5.
+  @Test func answerToCredentialsIsForOneUserUnlessItSaysOtherwise() {
+    for (words, isForAll) in [
+      ("", false), ("max-age=60", false), ("public", true), ("must-revalidate", true), ("s-maxage=5", true),
+      ("public, private", false),
+    ] {
+      func isNoStore(_ sent: [String: String], isShared: Bool) -> Bool {
+        ResponseRecord(
+          headers: ["Cache-Control": words], requestHeaders: sent, now: Self.now, isShared: isShared
+        ).isNoStore
+      }
+      #expect(isNoStore(["authorization": "a"], isShared: true) == !isForAll, "\(words)")
+      #expect(!isNoStore(["authorization": "a"], isShared: false), "\(words)")
+      #expect(isNoStore([:], isShared: true) == words.contains("private"), "\(words)")
+    }
+  }
+
+  /// A server that compares dates alone confirms the stored picture, and names the validator of another one.
+  @Test func validatorOfAnotherPictureIsNotTakenFromAnAnswer304() {
+    let first = record(["ETag": "\"a\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
+    func refreshed(_ headers: [String: String]) -> ResponseRecord {
+      first.refreshed(by: headers, requestHeaders: [:], now: Self.now)
+    }
+    let date = "Mon, 07 Nov 1994 08:49:37 GMT"
+    #expect(refreshed(["ETag": "\"b\"", "Last-Modified": date]).conditions == first.conditions)
+    #expect(refreshed(["ETag": "W/\"a\"", "Last-Modified": date]).lastModified == date)
+    #expect(refreshed(["Last-Modified": date]).lastModified == date)
+    #expect(record([:]).refreshed(by: ["ETag": "\"b\""], requestHeaders: [:], now: Self.now).entityTag == "\"b\"")
+  }
+
+  @Test func clockThatWasAheadMakesNothingFresh() {
+    let record = record(["Cache-Control": "max-age=60"])
+    #expect(record.standing(at: Self.now - 300_000) == .fresh && record.standing(at: Self.now - 300_001) == .stale)
+    #expect(record.mayShowAfterError(at: Self.now - 1_000_000))
+    let styled = StyledRecord(original: Digest(high: 1, low: 2), response: record)
+    #expect(styled.isFresh(at: Self.now - 300_000) && !styled.isFresh(at: Self.now - 300_001))
+    #expect(styled.isFresh(at: Self.now + 59_999) && !styled.isFresh(at: Self.now + 60_000))
+    // A picture without a lifetime is fresh under any clock.
+    #expect(self.record([:]).standing(at: 0) == .fresh)
+  }
+
   @Test func expiresCountsByTheServersClock() {
     let headers = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:50:37 GMT"]
     #expect(record(headers).freshUntil == Self.now + 60_000)
@@ -159,7 +201,7 @@ import Testing
       let same = refreshed(["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Content-Type": "text/html"])
       #expect(same.freshUntil == Self.now + 6000 && same.contentType == "image/png" && same.staleIfError == 3000)
       #expect(refreshed(["Age": "1"]).freshUntil == Self.now + 5000)
-      #expect(refreshed(["ETag": "\"b\""]).conditions == ["If-None-Match": "\"b\""])
+      #expect(refreshed(["ETag": "\"b\""]).conditions == ["If-None-Match": "\"a\""])
       // Expires does not override the kept max-age.
       #expect(refreshed(["Expires": "0"]).freshUntil == Self.now + 6000)
     }

@@ -19,6 +19,20 @@ import Vitrine
     #expect(versions.current(of: "b") != begun)
   }
 
+  /// Such keys are `data:` URLs, which hold whole pictures.
+  @Test func longKeysDoNotFillTheMemory() {
+    let versions = KeyVersions()
+    let long = String(repeating: "a", count: 1 << 20)
+    let held = versions.begin(long + "0")
+    for number in 1..<100 { _ = versions.current(of: "\(long)\(number)") }
+    #expect(versions.count == 7)
+    // Work under way keeps the version of its key.
+    #expect(versions.current(of: long + "0") == held)
+    versions.end(long + "0")
+    for number in 0..<10_000 { _ = versions.current(of: "b\(number)") }
+    #expect(versions.count == 10_000)
+  }
+
   @Test func newOriginalStartsAVersionThatAdmitsOnlyItsWork() throws {
     let versions = KeyVersions()
     let begun = versions.current(of: "a")
