@@ -11,6 +11,7 @@ enum RequestSeeds {
       "delete k\r\nflush_all\r\nstats settings\r\nversion\r\nverbosity 1\r\n", "set k#square 0 0 99999999999\r\n",
     ]
     let head = "HTTP/1.1\r\nHost: a\r\n"
+    let acceptance = "Connection: vitrine-accept\r\nVitrine-Accept: descriptor\r\n"
     let web = [
       "GET /v1/original/k \(head)\r\n", "HEAD /v1/original/k \(head)Connection: close\r\n\r\n",
       "GET /v1/original/k \(head)Range: bytes=2-4\r\nIf-Range: \"x\"\r\n\r\n",
@@ -20,7 +21,7 @@ enum RequestSeeds {
       "PUT /v1/original/b \(head)Content-Type: a/b\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
       "PUT /v1/original/b \(head)Expect: 100-continue\r\nIf-None-Match: *\r\nContent-Length: 3\r\n\r\nabc",
       "PUT /v1/original/b \(head)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-      "GET /v1/original/large \(head)Vitrine-Accept: descriptor\r\n\r\nGET /health \(head)Vitrine-Release: 1 2\r\n\r\n",
+      "GET /v1/original/large \(head)\(acceptance)\r\nGET /health \(head)Vitrine-Release: 1 2\r\n\r\n",
       "PUT /v1/original/b \(head)Vitrine-Metadata: YQo=\r\nVitrine-Expires: 4000000000000\r\nContent-Length: 0\r\n\r\n",
       "PUT /none \(head)Content-Length: 5\r\n\r\nabcdeGET /health \(head)\r\n", "GET /status HTTP/1.0\r\n\r\n",
       "GET /metrics?a \(head)Authorization: Basic YTpi\r\n\r\n\r\nOPTIONS * \(head)Origin: null\r\n\r\n",

@@ -63,7 +63,7 @@ public final class CacheClient: Sendable {
     _ key: CacheKey, accepting form: StaticString, _ limit: inout CallLimit
   ) throws(ClientError) -> CachedValue? {
     var request = try request("GET", key)
-    request.fields += "Vitrine-Accept: \(form)\r\n"
+    request.fields += "Vitrine-Accept: \(form)\r\nConnection: Vitrine-Accept\r\n"
     let answer = try pool.exchange(request, &limit)
     switch answer.head.status {
     case 200: return try CachedValue(answer)

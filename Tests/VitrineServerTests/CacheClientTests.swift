@@ -191,7 +191,8 @@ struct CacheClientTests {
     let value = Self.noise(30_000)
     try server.client().put(value, for: CacheKey("k"), metadata: [1, 2], expirationMilliseconds: 4_000_000_000_000)
     let client = try Client(path: server.path)
-    try client.send(WebResponse.request("GET", "/v1/original/k", ["Vitrine-Accept: bytes"], body: nil))
+    let fields = ["Vitrine-Accept: bytes", "Connection: keep-alive, Vitrine-Accept"]
+    try client.send(WebResponse.request("GET", "/v1/original/k", fields, body: nil))
     let answer = try client.response()
     #expect(answer.body == value && answer.fields["vitrine-place"] == nil)
     #expect(answer.fields["vitrine-metadata"] == "AQI=" && answer.fields["vitrine-expires"] == "4000000000000")
@@ -204,10 +205,11 @@ struct CacheClientTests {
     let value = Self.noise(100_000)
     try server.store.put(value, for: "k")
     let socket = try LocalSocket(path: server.path, CallLimit(timeoutMilliseconds: 3_600_000))
-    let request = Array("GET /v1/original/k HTTP/1.1\r\nHost: a\r\nVitrine-Accept: descriptor\r\n\r\n".utf8)
+    let request = Self.request(["Connection: Vitrine-Accept"])
     try send(request, over: socket)
     let answer = try receive(over: socket) { $0.hasSuffix("\r\n\r\n") }
-    #expect(answer.text.contains("Vitrine-Place: 1 "))
+    // An answer without bytes must not be kept by a cache.
+    #expect(answer.text.contains("Vitrine-Place: 1 ") && answer.text.contains("\r\nCache-Control: no-store\r\n"))
     let file = try #require(answer.files.first)
     #expect(fcntl(file.descriptor, F_GETFL) & O_ACCMODE == O_RDONLY)
     #expect(fcntl(file.descriptor, F_GETFD) & FD_CLOEXEC != 0)
@@ -219,7 +221,7 @@ struct CacheClientTests {
     let server = try LocalServer()
     try server.store.put(Self.noise(20_000), for: "k")
     let socket = try LocalSocket(path: server.path, CallLimit(timeoutMilliseconds: 3_600_000))
-    let request = Array("GET /v1/original/k HTTP/1.1\r\nHost: a\r\nVitrine-Accept: descriptor\r\n\r\n".utf8)
+    let request = Self.request(["Connection: Vitrine-Accept"])
     try send(Array(repeatElement(request, count: 5).joined()), over: socket)
     let answer = try receive(over: socket) { text in
       let parts = text.split(separator: "\r\n\r\n", omittingEmptySubsequences: false)
@@ -228,6 +230,25 @@ struct CacheClientTests {
     #expect(answer.files.count == 1 && answer.text.split(separator: "Vitrine-Place").count == 2)
     try send(request, over: socket)
     #expect(try receive(over: socket) { $0.contains("Vitrine-Place: 2 ") }.files.count == 1)
+  }
+
+  /// Asks for a descriptor.
+  private static func request(_ fields: [String]) -> [UInt8] {
+    let lines = ["GET /v1/original/k HTTP/1.1", "Host: a", "Vitrine-Accept: descriptor"] + fields + ["", ""]
+    return Array(lines.joined(separator: "\r\n").utf8)
+  }
+
+  /// A proxy passes unknown fields of its clients on. It gives `Connection` a value of its own.
+  @Test(arguments: [[], ["Connection: keep-alive"], ["Connection: close"]])
+  func fieldThatAProxyPassedOnGetsTheBytes(_ fields: [String]) throws {
+    let server = try LocalServer()
+    let value = Self.noise(20_000)
+    try server.client().put(value, for: CacheKey("k"), metadata: [1, 2])
+    let client = try Client(path: server.path)
+    try client.send(Self.request(fields))
+    let answer = try client.response()
+    #expect(answer.status == 200 && answer.body == value)
+    #expect(answer.fields["vitrine-place"] == nil && answer.fields["vitrine-metadata"] == nil)
   }
 
   private func send(_ bytes: [UInt8], over socket: LocalSocket) throws {
@@ -273,7 +294,8 @@ struct CacheClientTests {
     let server = try LocalServer()
     let value = Self.noise(100_000)
     try server.store.put(value, for: "k")
-    let answer = try server.web.get("/v1/original/k", ["Vitrine-Accept: descriptor"])
+    let answer = try server.web.get(
+      "/v1/original/k", ["Vitrine-Accept: descriptor", "Connection: Vitrine-Accept"])
     #expect(answer.body == value && answer.fields["vitrine-place"] == nil)
     #expect(try server.web.get("/v1/original/k", ["Vitrine-Release: 1"]).status == 400)
   }

@@ -3,7 +3,8 @@ import Vitrine
 /// The header fields by which `CacheClient` gets all properties of an entry, and values as files.
 enum ClientFields {
   /// A request with this field gets all properties of the entry. With the value `descriptor`, it accepts a descriptor
-  /// in place of the bytes.
+  /// in place of the bytes. The field counts only if `Connection` names it, so no proxy passes it on: behind a proxy,
+  /// the descriptor would be lost, and an answer without bytes could be kept for other clients.
   private static let acceptance = "vitrine-accept"
   /// A request with this field releases passed values by their handles.
   static let release = "vitrine-release"
@@ -15,9 +16,13 @@ enum ClientFields {
   /// The time at which an entry expires, in milliseconds since 1970.
   static let expiry = "Vitrine-Expires"
 
-  static func wantsProperties(_ head: RequestHead) -> Bool { head.value(of: acceptance) != nil }
+  static func wantsProperties(_ head: RequestHead) -> Bool {
+    head.value(of: acceptance) != nil && head.isOfThisConnection(acceptance)
+  }
 
-  static func acceptsDescriptor(_ head: RequestHead) -> Bool { head.value(of: acceptance) == "descriptor" }
+  static func acceptsDescriptor(_ head: RequestHead) -> Bool {
+    wantsProperties(head) && head.value(of: acceptance) == "descriptor"
+  }
 
   /// The properties of an entry.
   static func text(metadata: [UInt8], expirationMilliseconds: Int64?) -> String {

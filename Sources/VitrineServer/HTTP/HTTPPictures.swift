@@ -40,7 +40,7 @@ extension HTTPSession {
     let share =
       switch file.content {
       case .value(let blob): items.share(of: blob)
-      case .bytes(let bytes): items.memory.take(bytes.count)
+      case .bytes(let bytes): items.copies.take(bytes.count)
       }
     guard let share else {
       counters.add(.noRoom)

@@ -47,8 +47,10 @@ extension HTTPSession {
     }
     var all = validators + fields + range + "Accept-Ranges: bytes\r\n" + HTTPSite.valueFields
     if let blob, ClientFields.wantsProperties(head) {
-      all += ClientFields.text(metadata: metadata, expirationMilliseconds: blob.expirationMilliseconds)
-      if status == .ok, respondByFile(head, all, blob) { return }
+      let properties = ClientFields.text(metadata: metadata, expirationMilliseconds: blob.expirationMilliseconds)
+      all += properties
+      // The answer has no bytes, so no cache may keep it.
+      if status == .ok, respondByFile(head, "\(validators)Cache-Control: no-store\r\n\(properties)", blob) { return }
     }
     guard let blob else { return respond(status, all, byteCount: byteCount) }
     guard let share = items.share(of: blob) else {

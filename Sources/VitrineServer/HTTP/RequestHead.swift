@@ -108,6 +108,10 @@ struct RequestHead {
     }
   }
 
+  /// Whether the sender names a field as one of this connection alone (RFC 9110, 7.6.1). A proxy passes on neither the
+  /// field nor this name.
+  func isOfThisConnection(_ name: String) -> Bool { words(of: "connection").contains(name) }
+
   /// Whether the client closes the connection after this request.
   var isLast: Bool { !isPersistent || words(of: "connection").contains("close") }
 

@@ -10,8 +10,11 @@ final class ItemStore: Sendable {
   let largestValue: Int
   /// Whether clients may change nothing.
   let isReadOnly: Bool
-  /// The budget of values that are collected in memory, or sent from copies.
+  /// The budget of values that are collected in memory.
   let memory: MemoryBudget
+  /// The budget of values that are sent from copies. It is separate, so that slow readers do not keep others from
+  /// storing values.
+  let copies: MemoryBudget
   /// The budget of values that are written to the store while they arrive.
   let bodies: MemoryBudget
   /// Items that were fetched since they were stored.
@@ -30,7 +33,8 @@ final class ItemStore: Sendable {
   init(_ store: CacheStore, largestValue: Int, memoryByteCount: Int = 256 << 20, isReadOnly: Bool = false) {
     self.store = store
     self.isReadOnly = isReadOnly
-    memory = MemoryBudget(memoryByteCount)
+    copies = MemoryBudget(memoryByteCount / 2)
+    memory = MemoryBudget(memoryByteCount - memoryByteCount / 2)
     // Less than an eighth of the byte budget, beyond which the store lets bodies wait.
     bodies = MemoryBudget(store.byteBudget / 10)
     self.largestValue = largestValue
@@ -62,7 +66,7 @@ final class ItemStore: Sendable {
   }
 
   /// Takes the memory of a value that is sent from a copy. Returns nil if the budget has too little left.
-  func share(of blob: Blob) -> MemoryShare? { blob.isCopy ? memory.take(blob.byteCount) : MemoryShare.empty }
+  func share(of blob: Blob) -> MemoryShare? { blob.isCopy ? copies.take(blob.byteCount) : MemoryShare.empty }
 
   /// Returns the properties of an item. Does not count as a use.
   func properties(_ key: CacheKey) -> ItemProperties? {
@@ -118,14 +122,20 @@ final class ItemStore: Sendable {
           guard let expiry = change.vivified else { return .notFound }
           let record = ItemRecord(unique: takeUnique())
           let options = PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds)
-          result = try put(change.initial, record, options, isPast: expiry == .past, key)
-          return .stored(result!.unique)
+          let initial = change.initial
+          // An item that only cannot be read now must not be replaced.
+          if expiry != .past, try !store.put(Array(String(initial).utf8), for: key, if: .absent, options: options) {
+            return .notStored
+          }
+          result = Arithmetic.Result(
+            number: initial, unique: record.unique, expirationMilliseconds: options.expirationMilliseconds)
+          return .stored(record.unique)
         }
         if let unique = change.unique, item.record.unique != unique { return .exists }
         guard let number = Arithmetic.number(item.blob) else { return .notANumber }
         var record = item.record
         record.unique = takeUnique()
-        var options = keptOptions(key, record)
+        guard var options = keptOptions(key, record) else { return .notFound }
         if let expiry = change.expiry {
           options.expirationMilliseconds = expiry.milliseconds
           options.slidingExpirationMilliseconds = nil

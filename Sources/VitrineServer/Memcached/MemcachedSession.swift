@@ -72,7 +72,11 @@ final class MemcachedSession: Session {
       if let kind = progress.takeCompleted() {
         counters.latencies.note(kind, timer.lap())
       }
-      if count == 0 { return taken }
+      if count == 0 {
+        // A retrieval that was refused between two keys takes nothing, and the rest of its line is skipped.
+        if case .lineEnd = state, !rest.isEmpty { continue }
+        return taken
+      }
       taken += count
       if timer.isLong {
         hasYielded = true
@@ -216,7 +220,7 @@ final class MemcachedSession: Session {
     switch arrival.purpose {
     case .storage(let request, let answer):
       guard arrival.endsLine else { return answer.isSilent ? () : refuse("CLIENT_ERROR bad data chunk\r\n") }
-      let outcome = arrival.failure.map { .failed($0) } ?? items.store(arrival.value, request)
+      let outcome = arrival.failure.map { items.refuse(request, $0) } ?? items.store(arrival.value, request)
       finish(outcome, request, answer)
     case .authentication: authenticate(arrival)
     }
@@ -241,11 +245,11 @@ final class MemcachedSession: Session {
     guard words.count == 5, words[0].isEqual("set"), let count = words[4].unsignedNumber, count <= 1024 else {
       return refuseCredentials("CLIENT_ERROR unauthenticated\r\n")
     }
-    expect(Arrival(.authentication, .bytes([], nil), byteCount: Int(count)))
+    expect(Arrival(.authentication, .bytes(CollectedBytes(nil)), byteCount: Int(count)))
   }
 
   private func authenticate(_ arrival: Arrival) {
-    if arrival.endsLine, case .bytes(let bytes, _) = arrival.value, login.admit(bytes) {
+    if arrival.endsLine, case .bytes(let collected) = arrival.value, login.admit(collected.bytes) {
       output.append("STORED\r\n")
     } else {
       refuseCredentials("CLIENT_ERROR authentication failure\r\n")

@@ -120,10 +120,11 @@ extension ItemStore {
     var record = ItemRecord(unique: takeUnique())
     record.isTokenSent = true
     let outcome = outcome { () throws(StoreError) in
-      try store.put(
-        [], for: flags.key,
+      // An item that only cannot be read now must not be replaced.
+      let isStored = try store.put(
+        [], for: flags.key, if: .absent,
         options: PutOptions(metadata: record.metadata, expirationMilliseconds: expiry.milliseconds))
-      return .stored(record.unique)
+      return isStored ? .stored(record.unique) : .notStored
     }
     guard case .stored = outcome, var item = find(flags) else { return nil }
     item.hasWon = true

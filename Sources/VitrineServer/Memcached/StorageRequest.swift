@@ -35,29 +35,6 @@ struct StorageRequest {
   }
 }
 
-/// The value of a request, complete or arriving.
-enum ArrivedValue {
-  /// Collected in memory, with its share of the budget.
-  case bytes([UInt8], MemoryShare?)
-  /// Written to the store while it arrives. Its properties were set before the first byte.
-  case body(BodyWriter, unique: UInt64, MemoryShare)
-  /// Not kept, because it has already expired.
-  case nothing
-
-  /// Takes bytes that have arrived, of `left` that are expected.
-  mutating func append(_ bytes: UnsafeRawBufferPointer, of left: Int) throws(StoreError) {
-    switch self {
-    case .bytes(var collected, let share):
-      self = .nothing
-      if collected.isEmpty { collected.reserveCapacity(min(left, ItemStore.collectedByteCount)) }
-      collected.append(contentsOf: bytes)
-      self = .bytes(collected, share)
-    case .nothing: break
-    case .body(let body, _, _): try body.write(RawSpan(_unsafeBytes: bytes))
-    }
-  }
-}
-
 extension ItemStore {
   /// The largest value in bytes that is collected in memory. A longer value is written to the store while it arrives,
   /// unless its bytes or its properties depend on the present item.
@@ -65,7 +42,7 @@ extension ItemStore {
   private static let longestJoined = 8 << 20
 
   /// Prepares for the value of a request. Throws `tooLarge` if the value is longer than the limit, and `noSpace` if
-  /// other arriving values use up the budget. Throws errors of the store.
+  /// other values that are written to the store while they arrive use up the budget. Throws errors of the store.
   func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue {
     if isReadOnly { throw .readOnly }
     let isJoined = request.verb == .append || request.verb == .prepend || request.acceptsStale
@@ -73,11 +50,8 @@ extension ItemStore {
     if request.byteCount > most { throw .tooLarge(byteCount: request.byteCount, limit: most) }
     if request.expiry == .past, !isJoined { return .nothing }
     if isJoined || request.byteCount <= ItemStore.collectedByteCount {
-      guard let share = memory.take(request.byteCount) else { throw .noSpace }
-      return .bytes([], share)
+      return .bytes(CollectedBytes(memory))
     }
-    // If unfinished bodies exceed an eighth of the byte budget, the store lets others wait. An event loop must not
-    // wait.
     guard let share = bodies.take(request.byteCount) else { throw .noSpace }
     let unique = takeUnique()
     var record = ItemRecord(flags: request.flags, unique: unique)
@@ -104,6 +78,12 @@ extension ItemStore {
     }
   }
 
+  /// Returns the outcome of a request whose value failed while it arrived. A `set` removes the old item, as above.
+  func refuse(_ request: StorageRequest, _ error: StoreError) -> StorageOutcome {
+    if request.verb == .set, error != .aborted { _ = delete(request.key) }
+    return .failed(error)
+  }
+
   private func compare(_ unique: UInt64, _ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
     guard let present = properties(request.key) else { return .notFound }
     if present.record.unique == unique { return put(value, request) }
@@ -128,12 +108,12 @@ extension ItemStore {
         return .stored(takeUnique())
       }
       switch value {
-      case .bytes(let bytes, _):
+      case .bytes(let collected):
         var record = ItemRecord(flags: request.flags, unique: takeUnique())
         record.others = request.lines
         change(&record)
         try store.put(
-          bytes, for: request.key,
+          collected.bytes, for: request.key,
           options: PutOptions(metadata: record.metadata, expirationMilliseconds: request.expiry.milliseconds))
         return .stored(record.unique)
       case .body(let body, let unique, _):
@@ -146,7 +126,8 @@ extension ItemStore {
 
   /// Appends or prepends. The item keeps its flags and its expiry.
   private func join(_ value: ArrivedValue, _ request: StorageRequest) -> StorageOutcome {
-    guard case .bytes(let bytes, _) = value else { return .notStored }
+    guard case .bytes(let collected) = value else { return .notStored }
+    let bytes = collected.bytes
     guard let item = item(request.key) else {
       guard let expiry = request.vivified else { return .notStored }
       var vivified = request
@@ -158,22 +139,25 @@ extension ItemStore {
     if total > largestValue { return .failed(.tooLarge(byteCount: total, limit: largestValue)) }
     var record = item.record
     record.unique = takeUnique()
-    let options = keptOptions(request.key, record)
+    guard let options = keptOptions(request.key, record) else { return .notStored }
     return outcome { () throws(StoreError) in
+      guard let share = bodies.take(total) else { throw .noSpace }
+      defer { withExtendedLifetime(share) {} }
       let body = try store.writer(for: request.key, length: total, options: options)
-      if request.verb == .prepend { try body.write(bytes) }
-      try body.write(item.blob.bytes)
-      if request.verb == .append { try body.write(bytes) }
+      if request.verb == .prepend { try body.writeAtOnce(bytes.span.bytes) }
+      try body.writeAtOnce(item.blob.bytes)
+      if request.verb == .append { try body.writeAtOnce(bytes.span.bytes) }
       try body.commit()
       return .stored(record.unique)
     }
   }
 
-  /// The options of a put that keeps the expiry of an item.
-  func keptOptions(_ key: CacheKey, _ record: ItemRecord) -> PutOptions {
-    let info = properties(key)?.info
+  /// The options of a put that keeps the expiry of an item. Nil if the item has expired or was evicted since it was
+  /// read: then it must not come back without its expiry.
+  func keptOptions(_ key: CacheKey, _ record: ItemRecord) -> PutOptions? {
+    guard let info = properties(key)?.info else { return nil }
     return PutOptions(
-      metadata: record.metadata, expirationMilliseconds: info?.expirationMilliseconds,
-      slidingExpirationMilliseconds: info?.slidingExpirationMilliseconds)
+      metadata: record.metadata, expirationMilliseconds: info.expirationMilliseconds,
+      slidingExpirationMilliseconds: info.slidingExpirationMilliseconds)
   }
 }

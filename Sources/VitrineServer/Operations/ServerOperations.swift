@@ -60,9 +60,10 @@ final class ServerOperations: OperationsReports {
     text.add(.counter, "vitrine_sent_bytes_total", "Bytes sent to clients.", sum(.bytesSent))
     text.add(
       .gauge, "vitrine_value_memory_bytes", "Memory of values that are collected or sent from copies.",
-      items.memory.usedByteCount)
+      items.memory.usedByteCount + items.copies.usedByteCount)
     text.add(
-      .gauge, "vitrine_value_memory_limit_bytes", "The limit of vitrine_value_memory_bytes.", items.memory.byteCount)
+      .gauge, "vitrine_value_memory_limit_bytes", "The limit of vitrine_value_memory_bytes.",
+      items.memory.byteCount + items.copies.byteCount)
     text.add(
       .counter, "vitrine_log_dropped_lines_total", "Lines of the log that were not written.",
       options.log?.droppedLineCount ?? 0)

@@ -121,6 +121,17 @@ enum Socket {
     return connect(probe, address, length) != 0 && errno == ECONNREFUSED
   }
 
+  /// The number of descriptors that this process may have.
+  static var descriptorLimit: Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    #else
+      let result = getrlimit(RLIMIT_NOFILE, &limit)
+    #endif
+    return result == 0 ? Int(clamping: limit.rlim_cur) : .max
+  }
+
   private static func beginListening(_ socket: Int32) -> Bool {
     #if canImport(Glibc)
       Glibc.listen(socket, 1024) == 0

@@ -66,8 +66,9 @@ public final class CacheServer: Sendable {
       isReadOnly: options.isReadOnly)
     let reports = Reports(store, options, loops)
     let credentials = options.credentials
+    let most = CacheServer.mostConnections(options, loopCount: loops.count)
     let distributor = Distributor(
-      loops, most: options.maximumConnections, refusal: "ERROR Too many open connections\r\n", log: options.log
+      loops, most: most, refusal: "ERROR Too many open connections\r\n", log: options.log
     ) { loop, output, _ in
       MemcachedSession(items, counters: loop.counters, server: reports, credentials: credentials, output: output)
     }
@@ -76,7 +77,7 @@ public final class CacheServer: Sendable {
       reports: ServerOperations(items, options, loops), isReadOnly: options.isReadOnly, credentials: credentials,
       log: options.log, pictures: options.pictures)
     let webDistributor = Distributor(
-      loops, most: options.maximumConnections, refusal: CacheServer.webRefusal, log: options.log
+      loops, most: most, refusal: CacheServer.webRefusal, log: options.log
     ) { loop, output, socket in
       let peer = site.log == nil ? "" : Socket.peer(of: socket)
       let hasReceivedAll = Socket.isLocal(socket) ? { Socket.hasSentAll(socket) } : nil
@@ -88,6 +89,15 @@ public final class CacheServer: Sendable {
     }
     loops[0].listen(webBound.sockets, webDistributor)
     options.log?.write(LogLine("start"))
+  }
+
+  /// The largest number of connections of one protocol. All stores of a process use at most a quarter of the
+  /// descriptors. A loop uses four, and the rest is for sockets that listen, the log and the program itself.
+  private static func mostConnections(_ options: ServerOptions, loopCount: Int) -> Int {
+    let limit = Socket.descriptorLimit
+    let protocolCount = options.webAddresses.isEmpty && options.inheritedWebSockets.isEmpty ? 1 : 2
+    let free = (limit - limit / 4 - 32 - 4 * loopCount) / protocolCount
+    return min(options.maximumConnections, max(8, free))
   }
 
   private static let webRefusal: StaticString =

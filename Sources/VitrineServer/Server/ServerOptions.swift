@@ -44,15 +44,16 @@ public struct ServerOptions: Sendable {
   public var inheritedWebSockets: [Int32] = []
   /// The number of event loops, each with a thread. 0 means one for each processor.
   public var threadCount = 0
-  /// The largest number of connections at a time. Further clients get an error and are disconnected.
+  /// The largest number of connections at a time. Further clients get an error and are disconnected. If the process may
+  /// open few files, the limit is lower, so that the store and the log find descriptors.
   public var maximumConnections = 1024
   /// The largest value in bytes that clients may store.
   public var largestValue = 64 << 20
   /// Milliseconds in which a client must read its answers, or send the rest of a request. Each 4 KiB transferred adds a
   /// second.
   public var stalledMilliseconds = 30_000
-  /// The memory in bytes for values that are collected while they arrive and for values that are sent from copies,
-  /// together. Values above 1 MiB are usually not collected, but written to the store while they arrive.
+  /// The memory in bytes for values that are collected while they arrive, and for values that are sent from copies:
+  /// half of it for each. Values above 1 MiB are usually not collected, but written to the store while they arrive.
   public var memoryByteCount = 256 << 20
   /// Milliseconds without a request after which a connection is closed; 0 for no limit. For an HTTP connection the
   /// limit is at most 60 seconds. While its client has mapped values, an HTTP connection has no limit.

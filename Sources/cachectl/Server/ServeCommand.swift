@@ -91,8 +91,9 @@
           server.addresses.map(\.description) + server.webAddresses.map(webPlace)
           + (hasGivenSockets ? ["given sockets"] : [])
         let budget = Quantity.bytes(store.byteBudget)
-        try output.write("serving \(store.path) at \(places.joined(separator: ", ")), with a budget of \(budget)\n")
-        try output.flush()
+        // A full disk behind the output must not keep the server from serving.
+        try? output.write("serving \(store.path) at \(places.joined(separator: ", ")), with a budget of \(budget)\n")
+        try? output.flush()
         ServiceManager.notifyReady()
         signals.wait { log?.reopen() }
         ServiceManager.notifyStopping()

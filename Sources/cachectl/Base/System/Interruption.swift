@@ -5,7 +5,13 @@ import Synchronization
 package enum Interruption {
   private static let hasBeenAsked = Atomic<Bool>(false)
 
-  package static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) }
+  package static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) || isPending }
+
+  /// Whether a signal waits that this thread blocks, as a server does for its whole life.
+  private static var isPending: Bool {
+    var pending = sigset_t()
+    return sigpending(&pending) == 0 && [SIGINT, SIGTERM].contains { sigismember(&pending, $0) == 1 }
+  }
 
   /// Starts listening. A signal that was ignored, as with nohup, stays ignored.
   package static func listen() {
