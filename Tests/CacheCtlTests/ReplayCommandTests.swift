@@ -83,7 +83,7 @@ import VitrineSimulation
     #expect(runs.map { $0["policy"] as? String } == policies + policies)
     #expect(runs.map { $0["budget_share"] as? Double } == policies.map { _ in 0.2 } + policies.map { _ in 0.5 })
     let simulations = try #require(json["simulations"] as? [[String: Any]])
-    #expect(simulations.count == 16)
+    #expect(simulations.count == 2 * 4 * (policies.count + 1))
     #expect(Set(simulations.compactMap { $0["capacity"] as? String }) == ["live", "budget"])
     #expect(simulations.allSatisfy { $0["requests"] as? Int == 3000 })
     #expect(try leftovers(besides: ["tiny", "t<&>\"", "plot.svg"]).isEmpty)
@@ -92,7 +92,7 @@ import VitrineSimulation
     let picture = Picture()
     parser.delegate = picture
     #expect(parser.parse(), "\(String(describing: parser.parserError))")
-    // A line and two marks for each policy and each simulation.
+    // A line and two marks for each policy and its simulation.
     #expect(picture.names.first == "svg")
     #expect(picture.names.filter { $0 == "polyline" }.count == policies.count + 4)
     #expect(picture.names.filter { $0 == "circle" }.count == 2 * (policies.count + 4))
@@ -118,7 +118,7 @@ import VitrineSimulation
     #expect(single.status == 0 && single.text.contains("66.67 % of the requests, 50.97 % of the bytes"))
     let compared = try tool.run("replay", "tiny", "--budget", "1MiB", "--compare").text
     for name in EvictionPolicy.allCases.map(\.name) + CacheSimulations.all.map({ $0.name }) {
-      #expect(compared.contains("  \(name) "), "\(name)")
+      #expect(compared.contains("  \(name)"), "\(name)")
     }
   }
 
