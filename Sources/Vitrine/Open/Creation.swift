@@ -44,7 +44,7 @@ struct Creation {
     identity.styleBudgets = StyleBudgets(options.styleBudgets ?? [:])
     if !options.keepsFirstFormat { identity.version = CacheFormat.version }
 
-    // All files are made before the first of them is synced, because a file system commits new files together.
+    // All files are made before the first sync, because a file system commits new files together.
     var made: [any File] = []
     let tag = try fresh(CacheFormat.tagFile, folders.root)
     try tag.write(Array(Creation.tag.utf8), at: 0)
@@ -72,7 +72,7 @@ struct Creation {
   static func makeStoreFile(_ identity: StoreIdentity, in root: any Directory) throws(SystemError) {
     let store = try fresh(Opening.temporaryStoreFile, root)
     try write(identity, to: store)
-    // Without this sync, power loss after the rename may restore an earlier STORE.new, which the budget does not count.
+    // The name must be durable before the rename: an earlier STORE.new, which the budget does not count, could return.
     try root.sync()
     try root.rename(Opening.temporaryStoreFile, to: CacheFormat.storeFile)
     try root.sync()
@@ -166,7 +166,7 @@ struct Creation {
       for name in [CacheFormat.storeFile, Opening.temporaryStoreFile, CacheFormat.countersFile, CacheFormat.tagFile] {
         try removeIfThere(name, folders.root)
       }
-      // A failure is ignored: a store works without this file, and something else may have its name.
+      // A store works without it, also if something else has this name.
       try? removeIfThere(CacheFormat.usesFile, folders.root)
       try folders.root.sync()
       for index in try CheckpointSet.open(folders.checkpoints, access: .readOnly).order.reversed() {
