@@ -27,6 +27,8 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   private var hash: String?
   /// Whether no revalidation is needed while the response is fresh (RFC 8246).
   private var isImmutable: Bool?
+  /// Whether the response is fresh only for a lifetime that it states, also after an answer 304.
+  private var needsLifetime: Bool?
   /// The headers as received; a later response may replace some of them.
   private var cacheControl: String?
   private var expires: String?
@@ -42,6 +44,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     case mustRevalidate = "r"
     case vary = "v"
     case isImmutable = "i"
+    case needsLifetime = "n"
     case cacheControl = "c"
     case expires = "p"
     case hash = "h"
@@ -132,7 +135,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     ) { $1 }
     var record = ResponseRecord(all, requestHeaders, now, isShared)
     record.hash = hash
-    return record
+    return needsLifetime == true ? record.needingLifetime(at: now) : record
   }
 
   /// The part of an entity tag that weak and strong forms share.
@@ -145,7 +148,9 @@ struct ResponseRecord: Codable, Hashable, Sendable {
     for headers in redirects {
       let redirect = ResponseRecord(headers: headers, requestHeaders: requestHeaders, now: now)
       if let end = redirect.statedFreshUntil { record.statedFreshUntil = min(record.statedFreshUntil ?? .max, end) }
-      record.mustRevalidate = record.mustRevalidate || redirect.mustRevalidate || redirect.isNoStore
+      // Other rules of a redirect do not forbid to show the picture while its server fails.
+      let mustRevalidate = CacheControl(redirect.cacheControl ?? "").mustRevalidate
+      record.mustRevalidate = record.mustRevalidate || mustRevalidate
       record.vary.merge(redirect.vary) { own, _ in own }
       if redirect.isImmutable != true { record.isImmutable = nil }
       // The date of one address says nothing about the picture at another one.
@@ -159,6 +164,7 @@ struct ResponseRecord: Codable, Hashable, Sendable {
   func needingLifetime(at now: Int64) -> ResponseRecord {
     var record = self
     record.statedFreshUntil = statedFreshUntil ?? now
+    record.needsLifetime = true
     return record
   }
 

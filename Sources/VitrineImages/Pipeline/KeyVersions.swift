@@ -3,8 +3,8 @@ import Vitrine
 /// Separates pictures made from the current original of a key from pictures made from an earlier one.
 ///
 /// A version is a number used once. The recently used keys have one: 10,000 keys unless the caller sets a higher
-/// number, with 8 MiB of text, and in addition all keys with work under way. A forgotten key gets a new version, so its cached pictures
-/// count as older: this costs an extra miss, and never shows a wrong picture. Thread-safe, O(1).
+/// number, with 8 MiB of text, and in addition all keys with work under way. A forgotten key gets a new version, so its
+/// cached pictures count as older: this costs an extra miss, and never shows a wrong picture. Thread-safe, O(1).
 final class KeyVersions: Sendable {
   private struct Version {
     let number: UInt64

@@ -14,6 +14,8 @@ extension Originals {
     var receivedByteCount = 0
     /// Set for a downloaded original, for all requests that share the download.
     var arrival: Arrival?
+    /// The request that the server answered; nil if no server was asked for this.
+    var load: LoadRequest?
     var isNew: Bool { arrival != nil }
     var basis: KeyVersions.Basis { KeyVersions.Basis(digest: digest, ordinal: arrival?.ordinal) }
     /// The place of the server's answer in the order of downloads and requests; 0 if no server was asked for this.
@@ -32,6 +34,7 @@ extension Originals {
     init(_ arrival: Arrival) {
       self.init(bytes: arrival.bytes, digest: arrival.digest, record: arrival.record)
       self.arrival = arrival
+      load = arrival.load
     }
   }
 }

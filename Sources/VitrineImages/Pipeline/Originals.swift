@@ -140,7 +140,7 @@ final class Originals: Sendable {
         // The headers of the joined request selected this original.
         if !ResponseRecord.mayShare(found.record?.vary ?? [:], request.headers) { continue }
         // An answer that must not be stored is only for requests like the one that it answers (RFC 9111, 4).
-        if found.record?.isNoStore == true, found.arrival?.load?.headers != request.headers { continue }
+        if found.record?.isNoStore == true, found.load?.headers != request.headers { continue }
         // The answer to another URL of the key is not a picture.
         if useless.contains(found.digest), found.arrival?.load != LoadRequest(request) { continue }
         (found.requestCount, found.receivedByteCount) = (0, 0)
@@ -163,7 +163,10 @@ final class Originals: Sendable {
     if begun == 0, let arrival = arrivals[download], !useless.contains(arrival.digest),
       arrival.load == LoadRequest(request)
     {
-      return Found(arrival)
+      var found = Found(arrival)
+      // A request that joins the renewal and must ask the network does not take this for a later answer.
+      found.answered = arrival.ordinal
+      return found
     }
     if asksNetwork(request, nil) { return nil }
     if let arrival = arrivals[download], !useless.contains(arrival.digest), arrival.record.answers(request.headers),
@@ -236,6 +239,7 @@ final class Originals: Sendable {
     kept.requestCount = fetched.requestCount
     kept.receivedByteCount = fetched.receivedByteCount
     kept.answered = answered
+    kept.load = load
     // The record beside a styled picture is updated by the request that shows it.
     if kept.bytes == nil {
       keptOriginals.note(refreshed, ofUnkept: kept.digest, for: request.key)

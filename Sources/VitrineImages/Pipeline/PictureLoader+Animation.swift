@@ -47,9 +47,15 @@ extension PictureLoader {
   private func animation(
     _ request: PictureRequest, of original: Originals.Found, _ version: UInt64, _ interest: Interest
   ) async throws -> AnimatedPicture? {
-    let isForbidden = original.isNew && original.record?.isNoStore == true
-    if !isForbidden, let kept = try await keptAnimation(request), record(kept).original == original.digest {
-      try await renew(kept, original, request, version, interest)
+    let isForbidden = original.record?.isNoStore == true
+    if !(original.isNew && isForbidden), let kept = try await keptAnimation(request),
+      record(kept).original == original.digest
+    {
+      if isForbidden {
+        try await forget(original, of: request.key, begunAt: version, interest)
+      } else {
+        try await renew(kept, original, request, version, interest)
+      }
       return AnimatedPicture(kept)
     }
     // Only a styled picture of the original is stored.

@@ -11,6 +11,8 @@ final class PictureLoader: Sendable {
     var response: PictureResponse
     /// The end of freshness in milliseconds since 1970, or nil if it never ends.
     var freshUntil: Int64?
+    /// The time when the server sent or confirmed the original, in milliseconds since 1970, or nil if unknown.
+    var confirmedAt: Int64?
     /// The version of the key that the picture belongs to; nil if the picture must not be kept, or the key has
     /// changed.
     var version: UInt64?
@@ -220,7 +222,8 @@ final class PictureLoader: Sendable {
     var record = record(kept)
     if let original, original.isNew, record.original != original.digest { return nil }
     if !mayShow(record, request) || original == nil && !isFresh(record, request) { return nil }
-    if let original, record.original == original.digest {
+    let isForbidden = original?.record?.isNoStore == true
+    if let original, record.original == original.digest, !isForbidden {
       record.set(original.record)
       if record.metadata != kept.metadata { try await renew(record, request, version, interest) }
     }
@@ -228,7 +231,12 @@ final class PictureLoader: Sendable {
     var loaded = loaded(shown.bitmap, record, request, version)
     loaded.response.decodeCount = shown.decodeCount
     // An answer 304 may forbid what an earlier answer allowed.
-    loaded.isNoStore = original?.record?.isNoStore == true
+    loaded.isNoStore = isForbidden
+    if let original, isForbidden, !original.isNew {
+      try await forget(original, of: request.key, begunAt: version, interest)
+      loaded.version = nil
+      return loaded
+    }
     if case .encoded = kept.content, configuration.styledForm == .automatic, let version = loaded.version,
       let pixels = try await noteShowing(of: shown.bitmap, record, request, version, interest)
     {
@@ -255,6 +263,7 @@ final class PictureLoader: Sendable {
   private func loaded(_ bitmap: Bitmap, _ record: StyledRecord, _ request: PictureRequest, _ version: UInt64) -> Loaded
   {
     var loaded = Loaded(response: PictureResponse(bitmap, .styled), freshUntil: record.freshUntil)
+    loaded.confirmedAt = record.confirmedAt
     loaded.vary = record.vary
     loaded.original = record.original
     loaded.version = versions.confirm(record.original, of: request.key, begunAt: version)

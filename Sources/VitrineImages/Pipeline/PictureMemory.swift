@@ -5,6 +5,7 @@ final class PictureMemory: Sendable {
   private struct Kept: Sendable {
     let bitmap: Bitmap
     let freshUntil: Int64?
+    let confirmedAt: Int64?
     /// The request headers that selected the original.
     let vary: [String: String]
     let version: UInt64
@@ -29,7 +30,10 @@ final class PictureMemory: Sendable {
   func response(for request: PictureRequest) -> PictureResponse? {
     guard request.mayShowKept, let kept = current(Preheater.Wish(request)) else { return nil }
     let isExact = request.cachePolicy == .cacheOnly
-    if !isExact, let until = kept.freshUntil, now() >= until { return nil }
+    if !isExact, let until = kept.freshUntil {
+      let now = now()
+      if now >= until || ResponseRecord.isAhead(kept.confirmedAt, now) { return nil }
+    }
     if !isExact, !ResponseRecord.answers(kept.vary, request.headers) { return nil }
     return PictureResponse(kept.bitmap, .memory)
   }
@@ -58,7 +62,9 @@ final class PictureMemory: Sendable {
   func keep(_ loaded: PictureLoader.Loaded, for request: PictureRequest) {
     guard let version = loaded.version else { return }
     let bitmap = loaded.response.bitmap
-    let kept = Kept(bitmap: bitmap, freshUntil: loaded.freshUntil, vary: loaded.vary, version: version)
+    let kept = Kept(
+      bitmap: bitmap, freshUntil: loaded.freshUntil, confirmedAt: loaded.confirmedAt, vary: loaded.vary,
+      version: version)
     let wish = Preheater.Wish(request)
     // A change of the key after this check is harmless, since each read compares versions.
     guard versions.current(of: wish.key) == version,

@@ -89,6 +89,7 @@ extension PictureLoader {
     var loaded = Loaded(
       response: PictureResponse(bitmap, order.original.isNew ? .network : .original),
       freshUntil: order.original.record?.freshUntil, version: drawn.version)
+    loaded.confirmedAt = order.original.record?.confirmedAt
     loaded.vary = order.original.record?.vary ?? [:]
     (loaded.original, loaded.isNoStore) = (order.original.digest, order.isNoStore)
     loaded.answered = order.original.answered

@@ -12,7 +12,7 @@ struct StyledRecord: Hashable {
   var original: Digest?
   /// The times of ``ResponseRecord``, at the time of drawing or last validation.
   private var statedFreshUntil: Int64?
-  private var confirmedAt: Int64?
+  private(set) var confirmedAt: Int64?
   /// The age limit of the app in milliseconds. It is not stored.
   private var ageLimit: Int64?
   /// The number of showings from the storage, 0 to 255. Counts showings of an encoded picture only: the second one

@@ -127,9 +127,7 @@ extension HTTPCachingTests {
       isForbidden.withLock { $0 = true }
       pass(61)
       #expect(try await !isOther(image()))
-      if keepsOriginals {
-        #expect(!store.contains(request.url) && !store.contains(request.url, style: request.style.key))
-      }
+      #expect(!store.contains(request.url) && !store.contains(request.url, style: request.style.key))
       #expect(try await image().requestCount == 1)
     }
   }
@@ -150,5 +148,50 @@ extension HTTPCachingTests {
     let request = try request(server)
     for _ in 0..<2 { _ = try await pipeline().image(for: request) }
     #expect(server.requests.count == 1)
+    // An answer 304 does not change that.
+    let tagged = try TestServer { request in
+      let headers = ["ETag": "\"v\""]
+      if request.headers["if-none-match"] != nil { return .status(304, headers) }
+      return .init(status: 202, headers: headers, body: Self.picture)
+    }
+    let again = try self.request(tagged)
+    for _ in 0..<4 { _ = try await pipeline().image(for: again) }
+    #expect(tagged.requests.count == 4)
+  }
+
+  /// A picture that was loaded while the clock was ahead is asked for again, also if it is in memory.
+  @Test func pictureFromTheFutureIsNotFresh() async throws {
+    let server = try TestServer { _ in .init(headers: ["Cache-Control": "max-age=3600"], body: Self.picture) }
+    let request = try request(server)
+    let pipeline = pipeline()
+    for _ in 0..<2 { _ = try await pipeline.image(for: request) }
+    #expect(server.requests.count == 1)
+    pass(-365 * 86_400)
+    for _ in 0..<2 { _ = try await pipeline.image(for: request) }
+    #expect(server.requests.count == 2)
+  }
+
+  /// The styles of one URL share an answer 304, also one that forbids to keep the picture.
+  @Test func requestsForOneURLShareAnAnswerThatForbidsToKeepIt() async throws {
+    let isOpen = Locked(true)
+    let server = try TestServer { request in
+      holdUp { isOpen.withLock { $0 } }
+      let isKnown = request.headers["if-none-match"] != nil
+      let headers = ["ETag": "\"v\"", "Cache-Control": isKnown ? "no-store" : "max-age=60"]
+      return isKnown ? .status(304, headers) : .init(headers: headers, body: Self.picture)
+    }
+    let pipeline = pipeline { $0.keeps = .original }
+    let sides: [Points] = [40, 41, 42, 43, 44]
+    let requests = try sides.map { PictureRequest(server.url("/a"), style: try .square($0)) }
+    _ = try await pipeline.image(for: requests[0])
+    pass(61)
+    isOpen.withLock { $0 = false }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for request in requests { group.addTask { _ = try await pipeline.image(for: request) } }
+      try await until { pipeline.pictures.originals.joined.waiterCount == 5 }
+      isOpen.withLock { $0 = true }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == 2)
   }
 }

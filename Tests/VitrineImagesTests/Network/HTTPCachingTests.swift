@@ -27,6 +27,7 @@ import Vitrine
     configuration.attemptCount = 1
     // A slow machine must not look like a silent server.
     configuration.silenceMilliseconds = .max
+    configuration.loader = LoaderKind.allCases[0].loader()
     let time = time
     configuration.now = { time.withLock { $0 } }
     change(&configuration)
