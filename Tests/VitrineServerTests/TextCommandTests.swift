@@ -197,6 +197,7 @@ struct TextCommandTests {
     #expect(client.items.memory.usedByteCount == 64 << 10)
     sessions[0].send([UInt8](repeating: 1, count: 100_000), pieces: .max, &waiting, sessions[0].output)
     #expect((100_003...200_000).contains(client.items.memory.usedByteCount))
+    withExtendedLifetime(sessions) {}
   }
 
   @Test func aSetThatFailsWhileItsValueArrivesRemovesTheOldItem() throws {
@@ -227,12 +228,29 @@ struct TextCommandTests {
 
   @Test func longAppendDoesNotWaitForRoomThatUploadsHold() throws {
     let client = try Conversation(largestValue: 8 << 20, byteBudget: 32 << 20)
-    #expect(client.send("set a 0 0 1000000\r\n\(String(repeating: "x", count: 1_000_000))\r\n") == "STORED\r\n")
+    for (key, count) in [("a", 2_000_000), ("b", 100_000)] {
+      let value = String(repeating: "x", count: count)
+      #expect(client.send("set \(key) 0 0 \(count)\r\n\(value)\r\n") == "STORED\r\n")
+    }
     var shares: [MemoryShare] = []
     while let share = client.items.bodies.take(100_000) { shares.append(share) }
-    #expect(client.send("append a 0 0 1\r\nx\r\n") == "SERVER_ERROR out of memory storing object\r\n")
+    #expect(client.send("append a 0 0 1\r\ny\r\n") == "SERVER_ERROR out of memory storing object\r\n")
+    // A short item needs no room of uploads.
+    #expect(client.send("append b 0 0 1\r\ny\r\nprepend b 0 0 1\r\nz\r\n") == "STORED\r\nSTORED\r\n")
+    #expect(client.store.bytes("b") == Array("z\(String(repeating: "x", count: 100_000))y".utf8))
     shares = []
-    #expect(client.send("append a 0 0 1\r\nx\r\n") == "STORED\r\n")
+    #expect(client.send("append a 0 0 1\r\ny\r\n") == "STORED\r\n")
+  }
+
+  /// A value larger than the budget is stored if no other is under way.
+  @Test func loneValueMayExceedTheMemoryBudget() throws {
+    let budget = MemoryBudget(100_000)
+    var collected = CollectedBytes(budget)
+    let piece = [UInt8](repeating: 1, count: 1000)
+    for number in 0..<200 { try piece.withUnsafeBytes { try collected.append($0, of: (200 - number) * 1000) } }
+    #expect(collected.bytes.count == 200_000 && budget.usedByteCount == 200_000)
+    #expect(budget.take(1) == nil)
+    withExtendedLifetime(collected) {}
   }
 
   @Test func aChangedItemKeepsItsSlidingExpiry() throws {

@@ -48,7 +48,7 @@ final class HTTPSession: Session {
     self.items = items
     self.counters = counters
     self.site = site
-    let passed = hasReceivedAll.map { PassedValues(items.memory, hasReceivedAll: $0) }
+    let passed = hasReceivedAll.map { PassedValues(items.copies, hasReceivedAll: $0) }
     client = HTTPClient(name: peer, wake: wake, passed: passed)
     self.output = output
   }

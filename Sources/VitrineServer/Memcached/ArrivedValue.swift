@@ -41,7 +41,7 @@ struct CollectedBytes {
     let missing = bytes.count + new.count - chargedByteCount
     if let budget, missing > 0 {
       let charge = min(max(missing, CollectedBytes.step), bytes.count + left - chargedByteCount)
-      guard let share = budget.take(charge) else { throw .noSpace }
+      guard let share = budget.take(charge, besides: chargedByteCount) else { throw .noSpace }
       shares.append(share)
       chargedByteCount += charge
     }

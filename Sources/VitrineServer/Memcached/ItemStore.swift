@@ -12,7 +12,7 @@ final class ItemStore: Sendable {
   let isReadOnly: Bool
   /// The budget of values that are collected in memory.
   let memory: MemoryBudget
-  /// The budget of values that are sent from copies. It is separate, so that slow readers do not keep others from
+  /// The budget of values that are sent from copies, and of passed values that clients hold. It is separate, so that slow readers do not keep others from
   /// storing values.
   let copies: MemoryBudget
   /// The budget of values that are written to the store while they arrive.

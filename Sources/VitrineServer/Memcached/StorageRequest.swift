@@ -141,6 +141,13 @@ extension ItemStore {
     record.unique = takeUnique()
     guard let options = keptOptions(request.key, record) else { return .notStored }
     return outcome { () throws(StoreError) in
+      if total <= ItemStore.collectedByteCount {
+        var whole = request.verb == .prepend ? bytes : []
+        item.blob.withBytes { $0.withUnsafeBytes { whole.append(contentsOf: $0) } }
+        if request.verb == .append { whole += bytes }
+        try store.put(whole, for: request.key, options: options)
+        return .stored(record.unique)
+      }
       guard let share = bodies.take(total) else { throw .noSpace }
       defer { withExtendedLifetime(share) {} }
       let body = try store.writer(for: request.key, length: total, options: options)

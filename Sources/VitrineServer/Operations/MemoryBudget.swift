@@ -11,10 +11,11 @@ final class MemoryBudget: Sendable {
   var usedByteCount: Int { used.load(ordering: .relaxed) }
 
   /// Takes a share, which lasts until its last reference is gone. Returns nil if the budget has too few bytes left. If
-  /// no other share exists, a share may exceed the budget.
-  func take(_ count: Int) -> MemoryShare? {
+  /// no other share exists, a share may exceed the budget. `own` is the size of earlier shares of the same value, which
+  /// do not count as others.
+  func take(_ count: Int, besides own: Int = 0) -> MemoryShare? {
     let total = used.wrappingAdd(count, ordering: .relaxed).newValue
-    if total > byteCount, total > count {
+    if total > byteCount, total > own + count {
       used.wrappingSubtract(count, ordering: .relaxed)
       return nil
     }

@@ -64,9 +64,11 @@ public final class CacheServer: Sendable {
     let items = ItemStore(
       store, largestValue: options.largestValue, memoryByteCount: options.memoryByteCount,
       isReadOnly: options.isReadOnly)
+    let most = CacheServer.mostConnections(options, loopCount: loops.count)
+    var options = options
+    options.maximumConnections = most
     let reports = Reports(store, options, loops)
     let credentials = options.credentials
-    let most = CacheServer.mostConnections(options, loopCount: loops.count)
     let distributor = Distributor(
       loops, most: most, refusal: "ERROR Too many open connections\r\n", log: options.log
     ) { loop, output, _ in
@@ -91,13 +93,11 @@ public final class CacheServer: Sendable {
     options.log?.write(LogLine("start"))
   }
 
-  /// The largest number of connections of one protocol. All stores of a process use at most a quarter of the
-  /// descriptors. A loop uses four, and the rest is for sockets that listen, the log and the program itself.
+  /// The largest number of connections of all protocols. All stores of a process use at most a quarter of the
+  /// descriptors. A loop uses four, and 32 are for sockets that listen, the log and the program itself.
   private static func mostConnections(_ options: ServerOptions, loopCount: Int) -> Int {
     let limit = Socket.descriptorLimit
-    let protocolCount = options.webAddresses.isEmpty && options.inheritedWebSockets.isEmpty ? 1 : 2
-    let free = (limit - limit / 4 - 32 - 4 * loopCount) / protocolCount
-    return min(options.maximumConnections, max(8, free))
+    return min(options.maximumConnections, max(8, limit - limit / 4 - 32 - 4 * loopCount))
   }
 
   private static let webRefusal: StaticString =
