@@ -33,6 +33,21 @@ static inline CURLcode vitrine_curl_get_offset(CURL *handle, CURLINFO info, curl
   return curl_easy_getinfo(handle, info, value);
 }
 
+// The version of the library in use, which may be newer than that of its header: 0x080101 for 8.1.1.
+static inline unsigned vitrine_curl_version(void) { return curl_version_info(CURLVERSION_NOW)->version_num; }
+
+// Returns false if memory is short.
+static inline bool vitrine_curl_copy_cookies(CURL *from, CURL *to) {
+  struct curl_slist *cookies = NULL;
+  if (curl_easy_getinfo(from, CURLINFO_COOKIELIST, &cookies) != CURLE_OK) return false;
+  CURLcode code = CURLE_OK;
+  for (struct curl_slist *line = cookies; line && code == CURLE_OK; line = line->next) {
+    code = curl_easy_setopt(to, CURLOPT_COOKIELIST, line->data);
+  }
+  curl_slist_free_all(cookies);
+  return code == CURLE_OK;
+}
+
 static inline void *vitrine_curl_context(CURL *handle) {
   char *context = NULL;
   curl_easy_getinfo(handle, CURLINFO_PRIVATE, &context);

@@ -28,6 +28,19 @@
       return handle
     }
 
+    /// Whether a handle may run another request. From 7.83 to 8.1.0, libcurl keeps a pointer to the last header of the
+    /// previous request, whose memory it has released. If the first header of the next response begins with a blank,
+    /// libcurl appends it there (https://github.com/curl/curl/issues/11101). A server could use that.
+    static let mayRunAgain = !(0x07_53_00..<0x08_01_01).contains(vitrine_curl_version())
+
+    /// Returns a new handle with the cookies of this one, or nil if memory is short.
+    func renewed(_ settings: CurlSettings) -> CurlHandle? {
+      guard let new = CurlHandle.make(settings) else { return nil }
+      if vitrine_curl_copy_cookies(pointer, new.pointer) { return new }
+      new.free()
+      return nil
+    }
+
     func free() { curl_easy_cleanup(pointer) }
 
     /// Removes the state of the ended transfer. Returns false if that fails.

@@ -28,7 +28,8 @@
     private let multi: UnsafeMutableRawPointer?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var waiting = WaitingTransfers<CurlTransfer>()
-    /// Cleared easy handles of ended transfers. A new handle costs more than a small download.
+    /// Cleared easy handles of ended transfers. A new handle costs more than a small download. Empty if a handle may not
+    /// run again.
     private var idleHandles: [CurlHandle] = []
     /// A lower bound of all deadlines, in milliseconds of the monotonic clock.
     private var nextDeadline = UInt64.max
@@ -186,7 +187,11 @@
         case .ended(let error): end(transfer, error)
         case .redirected:
           curl_multi_remove_handle(multi, handle)
-          begin(transfer)
+          if transfer.renewHandle() {
+            begin(transfer)
+          } else {
+            end(transfer, LoadError.unreachable("libcurl has no memory"))
+          }
         }
       }
       return hasChanged
@@ -220,7 +225,7 @@
     }
 
     private func keep(_ handle: CurlHandle) {
-      if handle.clear(), idleHandles.count < CurlLoop.mostIdleHandles {
+      if CurlHandle.mayRunAgain, handle.clear(), idleHandles.count < CurlLoop.mostIdleHandles {
         idleHandles.append(handle)
       } else {
         handle.free()

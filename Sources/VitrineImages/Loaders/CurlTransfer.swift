@@ -60,6 +60,15 @@
       if let error { continuation?.resume(throwing: error) } else { continuation?.resume() }
     }
 
+    /// Prepares for the next request, at the location of a redirect. Returns false if memory is short.
+    func renewHandle() -> Bool {
+      guard !CurlHandle.mayRunAgain, let old = handle else { return true }
+      guard let new = old.renewed(settings) else { return false }
+      handle = new
+      old.free()
+      return true
+    }
+
     /// Prepares the handle for the present address. Returns false if memory is short.
     func prepare() -> Bool {
       response.restart()

@@ -23,6 +23,29 @@
 
     // MARK: Connections
 
+    /// Some versions of libcurl would append the folded line to memory that the first response had.
+    @Test func foldedFirstHeaderHasNothingToContinue() async throws {
+      let server = try RawServer { head in
+        switch self.path(head) {
+        case "/a": [Self.ok("abc", "X-Long: \(String(repeating: "a", count: 50))\r\n")]
+        case "/b": [.text("HTTP/1.1 302 Found\r\n\t folded\r\nLocation: /c\r\nContent-Length: 0\r\n\r\n")]
+        default: [.text("HTTP/1.1 200 OK\r\n\t folded\r\n more\r\nContent-Length: 3\r\n\r\ndef")]
+        }
+      }
+      let loader = CurlLoader(timeoutSeconds: 3600, mostSeconds: 3600)
+      for _ in 0..<20 {
+        #expect(try await receive(server.url("/a"), loader).bytes == Array("abc".utf8))
+        for path in ["/b", "/c"] {
+          // A version of libcurl may refuse the response.
+          do {
+            #expect(try await receive(server.url(path), loader).bytes == Array("def".utf8))
+          } catch LoadError.interrupted {
+            continue
+          }
+        }
+      }
+    }
+
     @Test func connectionIsUsedAgain() async throws {
       let server = try RawServer { _ in [Self.ok("abc")] }
       let loader = CurlLoader()
