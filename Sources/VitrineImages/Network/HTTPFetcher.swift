@@ -31,8 +31,6 @@ final class HTTPFetcher: Sendable {
     /// The sum over all attempts, without redirects.
     var requestCount: Int
     var receivedByteCount: Int
-
-    var headers: [String: String] { response.headers }
   }
 
   private let loader: any ByteLoading

@@ -245,18 +245,28 @@ final class Originals: Sendable {
       keptOriginals.note(refreshed, ofUnkept: kept.digest, for: request.key)
       return kept
     }
+    if refreshed.isNoStore {
+      try await forget(kept, of: request.key, begunAt: download.version, interest)
+      return kept
+    }
     let (basis, metadata) = (kept.basis, refreshed.metadata)
     try await writes.run(request.key, interest) {
       // The answer does not apply to a picture that an app saved under the key in the meantime.
       guard versions.admits(basis, of: request.key, begunAt: download.version) else { return }
-      if refreshed.isNoStore {
-        try await storage.trying { try await $0.remove([request.key]) }
-        versions.forget(basis, of: request.key)
-      } else {
-        try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
-      }
+      try await storage.trying { try await $0.setMetadata(metadata, ofOriginalFor: request.key) }
     }
     return kept
+  }
+
+  /// Removes the stored pictures of a key after an answer 304 that forbids to keep them. Does not apply to a picture
+  /// that an app saved under the key in the meantime.
+  func forget(_ found: Found, of key: String, begunAt version: UInt64, _ interest: Interest) async throws {
+    let basis = found.basis
+    try await writes.run(key, interest) {
+      guard versions.admits(basis, of: key, begunAt: version) else { return }
+      try await storage.trying { try await $0.remove([key]) }
+      versions.forget(basis, of: key)
+    }
   }
 
   /// Returns the record of a response; `kept` is the record that an answer 304 refreshes.

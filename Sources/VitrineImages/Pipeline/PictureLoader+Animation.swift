@@ -52,7 +52,7 @@ extension PictureLoader {
       record(kept).original == original.digest
     {
       if isForbidden {
-        try await forget(original, of: request.key, begunAt: version, interest)
+        try await originals.forget(original, of: request.key, begunAt: version, interest)
       } else {
         try await renew(kept, original, request, version, interest)
       }

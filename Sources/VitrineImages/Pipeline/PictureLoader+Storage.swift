@@ -111,17 +111,6 @@ extension PictureLoader {
     }
   }
 
-  /// Removes the stored pictures of a key after an answer 304 that forbids to keep them.
-  func forget(
-    _ original: Originals.Found, of key: String, begunAt version: UInt64, _ interest: Interest
-  ) async throws {
-    try await writes.run(key, interest) {
-      guard versions.admits(original.basis, of: key, begunAt: version) else { return }
-      try await configuration.storage.trying { try await $0.remove([key]) }
-      versions.forget(original.basis, of: key)
-    }
-  }
-
   // MARK: Own pictures
 
   /// Stores bytes as the original of a key. Throws errors of the storage.

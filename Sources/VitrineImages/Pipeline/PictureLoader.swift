@@ -233,7 +233,7 @@ final class PictureLoader: Sendable {
     // An answer 304 may forbid what an earlier answer allowed.
     loaded.isNoStore = isForbidden
     if let original, isForbidden, !original.isNew {
-      try await forget(original, of: request.key, begunAt: version, interest)
+      try await originals.forget(original, of: request.key, begunAt: version, interest)
       loaded.version = nil
       return loaded
     }

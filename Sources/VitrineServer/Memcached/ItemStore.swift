@@ -12,8 +12,8 @@ final class ItemStore: Sendable {
   let isReadOnly: Bool
   /// The budget of values that are collected in memory.
   let memory: MemoryBudget
-  /// The budget of values that are sent from copies, and of passed values that clients hold. It is separate, so that slow readers do not keep others from
-  /// storing values.
+  /// The budget of values that are sent from copies, and of passed values that clients hold. It is separate, so that
+  /// slow readers do not keep others from storing values.
   let copies: MemoryBudget
   /// The budget of values that are written to the store while they arrive.
   let bodies: MemoryBudget

@@ -119,3 +119,7 @@ import Testing
     #expect(server.requests.count == 3)
   }
 }
+
+extension HTTPFetcher.Fetched {
+  var headers: [String: String] { response.headers }
+}
