@@ -98,8 +98,7 @@ final class Verifier: StorePart {
     case .intact(let header, let bytesRead):
       report.byteCount += bytesRead
       guard !header.carriesPayload,
-        commitLock.withLock({ held in catalog.payloadLocation(of: header) == nil && isStillThere(location, needed, held)
-        })
+        commitLock.withLock({ held in !hasPayload(of: header) && isStillThere(location, needed, held) })
       else { return nil }
       do throws(SystemError) {
         // A payload that only the log carries is written to its segment by this call.
@@ -123,6 +122,15 @@ final class Verifier: StorePart {
       case .unavailable(let error): throw .system(error)
       }
     }
+  }
+
+  /// Whether the index lists a record that carries the payload of `reference`. A forged reference may name a payload
+  /// of other properties, which no get returns.
+  private func hasPayload(of reference: RecordHeader) -> Bool {
+    let location = catalog.payloadLocation(of: reference) { location in
+      catalog.record(at: location, checks: true).flatMap { $0.header.isPayload(of: reference) ? $0 : nil }
+    }
+    return location != nil
   }
 
   /// Reports each problem, in disk order, under all keys that need the record. Searches the keys only if there is a

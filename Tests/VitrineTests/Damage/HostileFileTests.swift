@@ -179,8 +179,8 @@ import Testing
     try again.close()
   }
 
-  /// For a reference with any wrong property of its payload, no call returns bytes.
-  @Test(arguments: [Verification.firstRead, .always, .never], 0..<3)
+  /// For a reference with any wrong property of its payload, no call returns bytes, and `verify` reports it.
+  @Test(arguments: [Verification.firstRead, .always, .never], 0..<4)
   func aForgedReferenceIsDamagedForEveryCall(_ verification: Verification, _ forgery: Int) throws {
     func afterForging() throws -> CacheStore {
       let disk = MemoryDisk()
@@ -195,6 +195,7 @@ import Testing
         switch forgery {
         case 0: header.storedByteCount = 2999
         case 1: header.storedByteCount = 3001
+        case 3: header.encoding = .zstd
         default: header.layout = BitmapLayout(width: 5, height: 150, bytesPerRow: 20, format: .rgba8888)
         }
         header.logicalByteCount = header.storedByteCount
@@ -210,6 +211,7 @@ import Testing
     ]
     for call in calls {
       let store = try afterForging()
+      #expect(try store.verify().damaged.map(\.key) == ["b"])
       #expect(!call(store) && store.lookup("b") == .missing && store.statistics().damagedCount == 1)
       #expect(store["a"] == noise(3000))
       try store.close()
