@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "decoder_process.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ static uint64_t address_space(void) {
   return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-int vitrine_process_confine(uint64_t byte_count) {
+static int limit_resources(uint64_t byte_count) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, 4U, ~0U, 0U) != 0)
 #endif
@@ -178,6 +179,11 @@ int vitrine_process_confine(uint64_t byte_count) {
   if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max <= has + byte_count) return 0;
   limit.rlim_cur = limit.rlim_max = has + byte_count;
   return setrlimit(RLIMIT_AS, &limit) == 0 ? 0 : errno;
+}
+
+int vitrine_process_confine(uint64_t byte_count) {
+  int error = limit_resources(byte_count);
+  return error ? error : vitrine_sandbox_enter();
 }
 
 int vitrine_process_limit_time(uint64_t milliseconds) {

@@ -121,6 +121,21 @@ import VitrineImages
     #expect(tool.read("round.jpg") == nil)
   }
 
+  /// A process of the tool draws it, at the size of the style.
+  @Test func anSVGIsDrawnAndItsFileIsKept() throws {
+    let file = Array(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 4'><rect width='8' height='4' fill='#b3261e'/></svg>".utf8
+    )
+    let server = try Photo.serve(["/a.svg": file])
+    let url = server.url("/a.svg")
+    let outcome = try tool.run("fetch", "s", url, "--style", "square-40-fit", "--output", "o.png")
+    #expect(outcome.status == 0, "\(outcome.diagnostics)")
+    let image = try Photo.decoded(tool.read("o.png"))
+    #expect(image.size == PixelSize(width: 40, height: 20) && image.color(20, 10) == [0xB3, 0x26, 0x1E])
+    #expect(try Array(tool.run("get", "s", url).output) == file)
+    #expect(try tool.run("sheet", "s", "--json").json?["shown"] as? Int == 2)
+  }
+
   @Test(arguments: [
     ["u", "--style", "sqare-40"], ["u", "--style", "square-040"], ["u", "--style", "square-0"],
     ["u", "--style", "rounded-40x40-r10:RGB565"], ["u", "--style="], ["u", "--style", "free-badge.v1"],

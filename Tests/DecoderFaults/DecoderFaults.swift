@@ -65,6 +65,9 @@ enum DecoderFaults {
           let kind = MAP_PRIVATE | MAP_ANON
           while blocks < 512, mmap(nil, 16 << 20, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED { blocks += 1 }
           exit(blocks < 512 ? 9 : 10)
+        case "connects", "starts a program", "writes a file", "removes a file", "signals its owner",
+          "starts a thread", "reads a library", "reads a file of its user":
+          exit(isDone(fault) ? 10 : 9)
         case "takes too much time":
           _ = vitrine_process_limit_time(0)
           while true {}
@@ -107,6 +110,26 @@ enum DecoderFaults {
         var byte: UInt8 = 0xFF
         pwrite(memory.descriptor, &byte, 1, 0)
       }
+    }
+  }
+
+  /// Tries an act that the sandbox refuses or allows.
+  private static func isDone(_ act: String) -> Bool {
+    switch act {
+    case "connects": return Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0
+    case "starts a program":
+      var process: pid_t = 0
+      return posix_spawn(&process, "/bin/true", nil, nil, [nil], [nil]) == 0
+    case "writes a file": return open("/tmp/vitrine-decoder-faults", O_WRONLY | O_CREAT, 0o600) >= 0
+    case "removes a file": return unlink("/tmp/vitrine-decoder-faults") == 0 || errno == ENOENT
+    case "signals its owner": return kill(getppid(), 0) == 0
+    case "starts a thread":
+      let hasRun = DispatchSemaphore(value: 0)
+      Thread.detachNewThread { hasRun.signal() }
+      hasRun.wait()
+      return true
+    case "reads a library": return open("/usr/lib/os-release", O_RDONLY) >= 0
+    default: return open(CommandLine.arguments[0], O_RDONLY) >= 0
     }
   }
 

@@ -52,6 +52,11 @@ private func preheating(
   }
 }
 
+private func drawingSVG() {
+  let decoder = ImageDecoder(formats: [SVGDecoder(executable: "/usr/local/bin/vitrine-decoder")])
+  _ = decoder
+}
+
 private func decodingElsewhere(store: CacheStore) {
   let decoder = ProcessDecoder(executable: "/usr/local/bin/vitrine-decoder")
   let pipeline = PicturePipeline(.init(storage: StoreStorage(store), decoder: decoder))

@@ -29,7 +29,7 @@ bool vitrine_process_has_spoken(int socket);
 // --- The program's side ----------------------------------------------------------------------------------------------
 
 // Limits this process permanently: no core dumps, no descriptors above 3, and, if its size is known (Linux), at most
-// `byte_count` more bytes of address space.
+// `byte_count` more bytes of address space. Then enters the sandbox.
 int vitrine_process_confine(uint64_t byte_count);
 
 // Limits the further processor time of this process to `milliseconds`, rounded up to seconds, and up to 2 s more.

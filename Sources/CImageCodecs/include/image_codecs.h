@@ -98,6 +98,11 @@ void vitrine_ico_info(const uint8_t *bytes, size_t count, vitrine_image_info *in
 void vitrine_ico_decode(const uint8_t *bytes, size_t count, vitrine_image_limits limits, vitrine_image_pixels pixels,
                         vitrine_image_result *result);
 
+// SVG, if librsvg is installed. `pixels` has any size, and must be zeroed. Has no time limit, and may end the process if
+// memory is short: for decoder processes only.
+void vitrine_svg_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);
+void vitrine_svg_decode(const uint8_t *bytes, size_t count, vitrine_image_pixels pixels, vitrine_image_result *result);
+
 // GIF, AVIF, HEIF, JPEG XL and TIFF, only with VITRINE_MORE_FORMATS. An animation yields its first frame. The frame of a
 // GIF is on a transparent canvas: `pixels` must be zeroed.
 void vitrine_gif_info(const uint8_t *bytes, size_t count, vitrine_image_info *info, vitrine_image_result *result);

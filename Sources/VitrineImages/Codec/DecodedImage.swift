@@ -1,7 +1,7 @@
 /// The pixels of a picture as stored in its file: 8 bits each of red, green, blue and alpha, straight alpha, sRGB,
 /// orientation not applied. Thread-safe. The pixels are valid while the value is referenced.
 public struct DecodedImage: Sendable {
-  /// The size in pixels; smaller than `info.size` if a JPEG was decoded at a scale.
+  /// The size in pixels: that of `info`, or a smaller one of a JPEG that was decoded at a scale, or any of an SVG.
   public let size: PixelSize
   /// The bytes from the start of one row to the next, a multiple of 64.
   public let bytesPerRow: Int

@@ -15,7 +15,9 @@ struct DecodingPlan {
     try limits.check(info.size)
     self.info = info
     scale = info.format == .jpeg ? JPEGScale(of: info, atLeast: wanted) : .full
-    size = scale.applied(to: info.size)
+    size =
+      info.isVector ? VectorScale.size(of: info.size, atLeast: wanted) : scale.applied(to: info.size)
+    if info.isVector { try limits.check(size) }
     bytesPerRow = (size.width * 4 + 63) & ~63
     let (byteCount, overflow) = bytesPerRow.multipliedReportingOverflow(by: size.height)
     self.byteCount = byteCount

@@ -17,13 +17,22 @@ struct FormatCodec: Sendable {
   let longestSide: Int64
   /// The number of bytes per pixel that the library keeps for a whole picture, besides the decoded pixels.
   let keptBytesPerPixel: @Sendable (ImageInfo) -> Int
+  /// Whether only decoder processes decode the format. Its library must be confined in memory and in time.
+  var needsProcess = false
   let readInfo: ReadInfo
   let decode: Decode
 
   static func of(_ format: ImageFormat) -> FormatCodec? { all.first { $0.format == format } }
 
   /// All formats of this build. ``DecoderFrame`` identifies a format by its index here.
-  static let all: [FormatCodec] = basic + more
+  static let all: [FormatCodec] = basic + more + [svg]
+
+  private static let svg = FormatCodec(
+    format: .svg, longestSide: 1 << 31 - 1,
+    // The address space of the process bounds the memory of the library.
+    keptBytesPerPixel: { _ in 0 }, needsProcess: true,
+    readInfo: { vitrine_svg_info($0.pointer, $0.count, $1, $2) },
+    decode: { vitrine_svg_decode($0.pointer, $0.count, $3, $4) })
 
   private static let basic = [
     FormatCodec(

@@ -7,7 +7,8 @@ public protocol FormatDecoding: Sendable {
   /// The format. The error of a damaged picture names it.
   var format: ImageFormat { get }
 
-  /// Whether the bytes begin like a file of the format. O(1). Called only for bytes in no built-in format.
+  /// Whether the bytes begin like a file of the format. O(1). Called only for bytes that the built-in codecs
+  /// of ``ImageDecoder`` do not decode.
   func recognizes(_ bytes: RawSpan) -> Bool
 
   /// Returns the description in the header. Must not allocate memory by numbers in the file. Throws ``ImageError``.

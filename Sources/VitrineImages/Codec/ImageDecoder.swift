@@ -2,7 +2,7 @@ import CImageCodecs
 import Vitrine
 
 /// Decodes JPEG, PNG, WebP, BMP and ICO. With the package trait `MoreFormats`, also decodes GIF, AVIF, HEIC, JPEG XL
-/// and TIFF. A program may add formats. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
+/// and TIFF. A program may add formats, such as SVG by an ``SVGDecoder``. Any bytes give a picture or an ``ImageError``, in bounded time and memory.
 ///
 /// A stateless value, which several threads may use at once. Calls block the calling thread. Bytes are read in place
 /// without a copy and must not change during the call. For an `UnsafeRawBufferPointer`, pass its `bytes`.
@@ -15,6 +15,9 @@ public struct ImageDecoder: PictureDecoding {
 
   /// Decoders of further formats. The first that recognizes the bytes decodes them.
   public var formats: [any FormatDecoding]
+
+  /// Whether this decoder draws SVG itself: in decoder processes only.
+  var drawsVectors = false
 
   /// Creates a decoder. O(1); allocates nothing.
   public init(limits: DecodingLimits = DecodingLimits(), formats: [any FormatDecoding] = []) {
@@ -40,7 +43,7 @@ public struct ImageDecoder: PictureDecoding {
   ///
   /// `size` is called once the header is known, and returns the smallest acceptable upright size, or nil for full
   /// size. A JPEG is decoded at the smallest of eight scales that has at least these pixels in both directions, which
-  /// saves time and memory. Other formats are decoded at full size.
+  /// saves time and memory. Other built-in formats are decoded at full size.
   ///
   /// Throws ``ImageError``, including errors of `size`. Never returns a picture with missing parts.
   public func decode(
@@ -76,17 +79,22 @@ public struct ImageDecoder: PictureDecoding {
     let pixels = vitrine_image_pixels(memory, bytesPerRow: plan.bytesPerRow, plan.size)
     let bounds = vitrine_image_limits(limits, workingByteCount: plan.workingByteCount)
     var result = vitrine_image_result()
-    guard let codec = FormatCodec.of(plan.info.format) else {
-      throw .unsupportedFormat(found: plan.info.format.name)
-    }
-    codec.decode(bytes, plan, bounds, pixels, &result)
+    try codec(plan.info.format).decode(bytes, plan, bounds, pixels, &result)
     try result.check(plan.info.format, limits, plan.info.size)
   }
 
   // MARK: Inside
 
+  private func codec(_ format: ImageFormat) throws(ImageError) -> FormatCodec {
+    guard let codec = FormatCodec.of(format), drawsVectors || !codec.needsProcess else {
+      throw .unsupportedFormat(found: format.name)
+    }
+    return codec
+  }
+
   private func other(for bytes: RawSpan) -> (any FormatDecoding)? {
-    if formats.isEmpty || (try? ImageFormat(of: bytes)) != nil { return nil }
+    if formats.isEmpty { return nil }
+    if let format = try? ImageFormat(of: bytes), (try? codec(format)) != nil { return nil }
     for format in formats where format.recognizes(bytes) { return format }
     return nil
   }
@@ -96,8 +104,7 @@ public struct ImageDecoder: PictureDecoding {
   ) throws(ImageError) -> ImageInfo {
     var info = vitrine_image_info()
     var result = vitrine_image_result()
-    guard let codec = FormatCodec.of(format) else { throw .unsupportedFormat(found: format.name) }
-    codec.readInfo(bytes, &info, &result)
+    try codec(format).readInfo(bytes, &info, &result)
     let size = PixelSize(width: Int(info.width), height: Int(info.height))
     // Limits are checked first, before other errors.
     if checksLimits { try limits.check(size) }

@@ -34,13 +34,16 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
   /// ICO. The largest picture is decoded.
   public static let ico = ImageFormat("ICO", mimeType: "image/vnd.microsoft.icon")
 
-  /// The formats that ``ImageDecoder`` decodes in this build.
+  /// SVG. A ``ProcessDecoder`` or an ``SVGDecoder`` draws it, at the size of the style.
+  public static let svg = ImageFormat("SVG", mimeType: "image/svg+xml")
+
+  /// The formats of this build: those that ``ImageDecoder`` decodes, and ``svg``.
   public static var builtIn: [ImageFormat] { FormatCodec.all.map(\.format) }
 
   public var description: String { name }
 
   /// Detects a built-in format by the first bytes. Throws `unsupportedFormat`, with a description of the detected kind
-  /// of data. O(1); thread-safe.
+  /// of data. O(1), since at most 64 KiB are read; thread-safe.
   public init(of bytes: RawSpan) throws(ImageError) {
     self = try bytes.withUnsafeBytes { bytes throws(ImageError) in try ImageFormat(PictureBytes(bytes)) }
   }
@@ -68,7 +71,7 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     if bytes.begins([0x00, 0x00, 0x01, 0x00]) { return .ico }
     if bytes.begins([0xFF, 0x0A]) || bytes.begins(jpegXLSignature) { return .jpegXL }
     if (5..<12).contains(bytes.count) && jpegXLSignature.starts(with: bytes.prefix(12)) { return .jpegXL }
-    return isoMedia(bytes)
+    return isoMedia(bytes) ?? (SVGSignature.isSVG(bytes) ? .svg : nil)
   }
 
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

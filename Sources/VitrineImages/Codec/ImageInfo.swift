@@ -20,6 +20,9 @@ public struct ImageInfo: Sendable, Hashable {
   /// Whether the stored pixels are lossless: those of PNG, GIF, BMP, ICO and lossless WebP.
   public let isLossless: Bool
 
+  /// Whether the picture can be drawn at any size without a loss: SVG. A style enlarges such a picture.
+  public var isVector: Bool { format == .svg }
+
   /// Creates a description, for a ``FormatDecoding``.
   public init(
     format: ImageFormat, size: PixelSize, orientation: Orientation = .upright, hasAlpha: Bool = false,

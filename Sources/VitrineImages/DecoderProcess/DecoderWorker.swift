@@ -58,12 +58,18 @@ package enum DecoderWorker {
     }
   }
 
+  private static func decoder(_ limits: DecodingLimits) -> ImageDecoder {
+    var decoder = ImageDecoder(limits: limits)
+    decoder.drawsVectors = true
+    return decoder
+  }
+
   private static func header(_ frame: DecoderFrame, _ memory: SharedMemory?) throws(ImageError) -> Picture {
     let limits = frame.limits
     // A decoder checks the clock itself. This limit covers the code between those checks.
     _ = vitrine_process_limit_time(UInt64(max(0, limits.milliseconds)))
     let byteCount = Int(clamping: frame.numbers[0])
-    let decoder = ImageDecoder(limits: limits)
+    let decoder = decoder(limits)
     let info = try memory?.withBytes(byteCount, isShared: false) { bytes throws(ImageError) in
       try decoder.header(of: PictureBytes(UnsafeRawBufferPointer(bytes)))
     }
@@ -80,8 +86,7 @@ package enum DecoderWorker {
     }
     let drawn: Void?? = try picture.memory.withBytes(picture.byteCount, isShared: false) { bytes throws(ImageError) in
       try memory.withBytes(plan.byteCount, isShared: true) { pixels throws(ImageError) in
-        let decoder = ImageDecoder(limits: picture.limits)
-        try decoder.draw(PictureBytes(UnsafeRawBufferPointer(bytes)), plan, into: pixels)
+        try decoder(picture.limits).draw(PictureBytes(UnsafeRawBufferPointer(bytes)), plan, into: pixels)
       }
     }
     if drawn == nil || drawn! == nil { throw .outOfMemory(byteCount: plan.byteCount) }

@@ -11,7 +11,11 @@ import Vitrine
 ///
 /// A process is limited in memory (`RLIMIT_AS`) and in processor time (`RLIMIT_CPU`), and is killed if it does not
 /// answer. Hostile bytes may control a process. So all its answers are checked against the request, and pixels cannot
-/// change once they are shown. A process keeps the rights of its user: this is no sandbox.
+/// change once they are shown.
+///
+/// On Linux with x86-64 or ARM64 processors, a process is in a sandbox: it has no network, starts no program, sends no
+/// signal to another process, and changes no file. Since Linux 5.13, it reads no files but those of libraries and fonts,
+/// if the kernel has Landlock. On other systems, a process keeps the rights of its user.
 ///
 /// Thread-safe. A call blocks its thread, and waits while all processes are busy. The processes end with the decoder.
 /// If a program ignores `SIGCHLD`, or waits for children that it did not start, errors cannot tell how a process died.
@@ -86,6 +90,21 @@ public final class ProcessDecoder: PictureDecoding {
         }
       }
     }
+  }
+
+  /// Reads the header in a process. Throws as ``decode(_:sizedBy:)`` does.
+  func info(of bytes: RawSpan) throws(ImageError) -> ImageInfo {
+    var found: ImageInfo?
+    do throws(ImageError) {
+      _ = try decode(bytes) { info throws(ImageError) in
+        found = info
+        throw .invalidArgument("no pixels are needed")
+      }
+    } catch {
+      guard found != nil else { throw error }
+    }
+    guard let found else { throw .invalidArgument("a decoder gave pixels without a header") }
+    return found
   }
 
   /// The running processes, for tests.

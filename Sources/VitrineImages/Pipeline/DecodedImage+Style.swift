@@ -7,10 +7,10 @@ extension DecodedImage {
     var bitmaps: [ImageStyle: Bitmap] = [:]
     let sized = styles.filter { $0.size != nil }
     try withRows { rows in
-      let renderers = try sized.map { try StyleRenderer($0, picture: info.size, orientation: orientation) }
+      let renderers = try sized.map { try StyleRenderer($0, info, orientation: orientation) }
       for (style, bitmap) in zip(sized, try StyleRenderer.arrays(renderers, rows)) { bitmaps[style] = bitmap }
       if sized.count == styles.count { return }
-      let upright = try Bitmap(upright: rows, orientation)
+      let upright = try whole(rows)
       for style in styles where style.size == nil {
         if case .free(let form) = style.shape {
           bitmaps[style] = try form.drawn(upright, scale: style.scale, format: style.format)
@@ -20,6 +20,14 @@ extension DecodedImage {
       }
     }
     return styles.compactMap { bitmaps[$0] }
+  }
+
+  /// Returns the upright picture at the size of its header.
+  private func whole(_ rows: PixelRows) throws -> Bitmap {
+    let (width, height) = (Double(info.size.width), Double(info.size.height))
+    guard info.isVector, size != info.size else { return try Bitmap(upright: rows, orientation) }
+    let style = try ImageStyle.rectangle(Points(width), Points(height))
+    return try StyleRenderer.bitmaps([StyleRenderer(style, info, orientation: orientation)], rows)[0]
   }
 
   /// Calls `body` with the pixels in the form that a renderer takes.

@@ -117,16 +117,23 @@ final class Decodes: Sendable {
   private static func sufficientSize(_ info: ImageInfo, for styles: [ImageStyle]) throws(ImageError) -> PixelSize? {
     var renderers: [StyleRenderer] = []
     for style in styles {
-      if style.size == nil { return nil }
-      renderers.append(try StyleRenderer(style, picture: info.size, orientation: info.orientation))
+      // A larger vector picture is reduced for an original.
+      if style.size == nil { if info.isVector { continue } else { return nil } }
+      renderers.append(try StyleRenderer(style, info, orientation: info.orientation))
     }
-    return StyleRenderer.sufficientSize(of: renderers).map { info.orientation.applied(to: $0) }
+    guard let size = StyleRenderer.sufficientSize(of: renderers) else { return nil }
+    let least = info.isVector && renderers.count < styles.count ? info.size : PixelSize(width: 1, height: 1)
+    return info.orientation.applied(
+      to: PixelSize(width: max(size.width, least.width), height: max(size.height, least.height)))
   }
 
   private func isEnough(_ image: DecodedImage, for styles: [ImageStyle]) -> Bool {
-    if image.size == image.info.size { return true }
-    guard let needed = try? Decodes.sufficientSize(image.info, for: styles) else { return false }
+    let (size, info) = (image.size, image.info)
+    if size == info.size, !info.isVector { return true }
+    guard let needed = try? Decodes.sufficientSize(info, for: styles) ?? (info.isVector ? info.size : nil) else {
+      return false
+    }
     let stored = image.orientation.applied(to: needed)
-    return image.size.width >= stored.width && image.size.height >= stored.height
+    return size.width >= stored.width && size.height >= stored.height
   }
 }

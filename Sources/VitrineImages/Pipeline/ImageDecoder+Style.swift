@@ -7,7 +7,7 @@ extension ImageDecoder {
     let info = try info(of: bytes)
     var size: PixelSize?
     if style.size != nil, info.size.width > 0, info.size.height > 0 {
-      let renderer = try StyleRenderer(style, picture: info.size, orientation: info.orientation)
+      let renderer = try StyleRenderer(style, info, orientation: info.orientation)
       size = info.orientation.applied(to: renderer.sufficientSize)
     }
     return (try decode(bytes, atLeast: size).rendered([style])[0], info)

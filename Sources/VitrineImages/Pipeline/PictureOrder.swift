@@ -183,7 +183,7 @@ extension PictureLoader {
   private func drawIntoStorage(_ order: PictureOrder, _ image: DecodedImage) async throws -> (Bitmaps, version: UInt64?)
   {
     let style = order.request.style
-    let renderer = try StyleRenderer(style, picture: image.info.size, orientation: image.orientation)
+    let renderer = try StyleRenderer(style, image.info, orientation: image.orientation)
     let (stored, version) = try await writes.run(order.key, order.interest) {
       () -> (StoredStyled?, UInt64?) in
       guard let version = try await keepOriginal(order, madeByteCount: renderer.layout.byteCount) else {

@@ -6,7 +6,8 @@ import Vitrine
 /// source, and memory for some lines: the bitmap's width times the height of the kernel, and one line of the source.
 struct StyleRenderer: Sendable {
   let style: ImageStyle
-  /// The stored size of the whole picture in pixels. The source may be smaller, after a scaled decoding.
+  /// The stored size of the whole picture in pixels. The source may be smaller, after a scaled decoding, or larger, if it
+  /// is a vector picture.
   let picture: PixelSize
   let orientation: Orientation
   let plan: StylePlan
@@ -15,9 +16,11 @@ struct StyleRenderer: Sendable {
   var kernel = ResamplingKernel.catmullRom
 
   /// Throws `invalidArgument` for an empty picture, and for a style without a size: an original or a free form.
-  init(_ style: ImageStyle, picture: PixelSize, orientation: Orientation = .upright) throws(ImageError) {
+  init(
+    _ style: ImageStyle, picture: PixelSize, orientation: Orientation = .upright, isVector: Bool = false
+  ) throws(ImageError) {
     guard picture.width > 0, picture.height > 0 else { throw .invalidArgument("the picture has \(picture) pixels") }
-    guard let plan = StylePlan(style, upright: orientation.applied(to: picture)),
+    guard let plan = StylePlan(style, upright: orientation.applied(to: picture), isVector: isVector),
       let layout = BitmapLayout.drawable(
         width: plan.size.width, height: plan.size.height, format: style.format)
     else { throw .invalidArgument("the style '\(style.name)' has no size") }
@@ -31,6 +34,11 @@ struct StyleRenderer: Sendable {
   /// The smallest stored size to decode the picture at, so that the bitmap is as good as from the whole one.
   var sufficientSize: PixelSize {
     orientation.applied(to: plan.sufficientSize(of: orientation.applied(to: picture)))
+  }
+
+  /// Creates a renderer for the picture of a header. Throws as the other initializer does.
+  init(_ style: ImageStyle, _ info: ImageInfo, orientation: Orientation) throws(ImageError) {
+    try self.init(style, picture: info.size, orientation: orientation, isVector: info.isVector)
   }
 
   /// Draws into `memory`, which has at least `layout.byteCount` bytes, and writes every pixel. `rows` is the picture

@@ -147,7 +147,7 @@ package enum FetchCommand: Command {
   private static func configuration(_ arguments: Arguments) throws -> PicturePipeline.Configuration {
     var configuration = PicturePipeline.Configuration(
       loader: HTTPLoader(timeoutSeconds: Double(try seconds(arguments))),
-      decoder: ImageDecoder(limits: try arguments.decodingLimits()))
+      decoder: ImageDecoder.ofThisTool(limits: try arguments.decodingLimits()))
     configuration.keeps = try arguments.choice(keep, of: Keeping.byName) ?? .automatic
     let milliseconds = try arguments.count(silence) ?? 1000
     guard milliseconds <= 86_400_000 else { throw arguments.fail("--silence must be at most 86400000") }

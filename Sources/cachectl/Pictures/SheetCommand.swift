@@ -51,7 +51,7 @@ package enum SheetCommand: Command {
     guard (64...1024).contains(side) else { throw arguments.fail("--size must be 64 to 1024") }
 
     // A single picture must not delay the sheet for long.
-    let decoder = ImageDecoder(limits: try arguments.decodingLimits(milliseconds: 3000))
+    let decoder = ImageDecoder.ofThisTool(limits: try arguments.decodingLimits(milliseconds: 3000))
     return try Stores.read(arguments) { store in
       // Digest notes of originals that are not stored are not pictures.
       let keys = try store.keysByRecency().filter {

@@ -53,6 +53,18 @@ import Testing
     #expect(decoder.processIdentifiers.isEmpty)
   }
 
+  /// Hostile bytes that control a process reach nothing outside of it.
+  @Test(
+    .enabled(if: ProcessSandbox.isThere),
+    arguments: [
+      ("connects", false), ("starts a program", false), ("writes a file", false), ("removes a file", false),
+      ("signals its owner", false), ("reads a file of its user", !ProcessSandbox.hidesFiles), ("starts a thread", true),
+      ("reads a library", true),
+    ])
+  func sandboxAllowsOnlyTheNeedsOfADecoder(_ act: String, _ isAllowed: Bool) {
+    #expect(error(Programs.faulty(act)) == .decoderDied(reason: "ended with status \(isAllowed ? 10 : 9)"))
+  }
+
   @Test(arguments: ["hangs over the header", "hangs over the pixels", "takes too much time"])
   func processBeyondItsTimeLimitIsEnded(_ fault: String) throws {
     let decoder = Programs.faulty(fault) {

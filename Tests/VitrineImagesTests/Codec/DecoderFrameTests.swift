@@ -54,7 +54,8 @@ import Testing
       let interesting: [Int64] = [0, 1, -1, .min, .max, 8, 65_535, 65_536, 1 << 24, 1 << 31, 1 << 32, 3, 2, 5]
       var numbers = (0..<10).map { _ in interesting[random.below(interesting.count)] }
       if seed % 2 == 0 {
-        (numbers[0], numbers[3], numbers[4], numbers[5], numbers[6]) = (Int64(seed / 2 % 3), 1, 8, 1, 0)
+        let format = Int64(seed / 2 % ImageFormat.builtIn.count)
+        (numbers[0], numbers[3], numbers[4], numbers[5], numbers[6]) = (format, 1, 8, 1, 0)
       }
       let frame = DecoderFrame(seed % 7 == 0 ? .failed : .header, numbers: numbers)
       for format in ImageFormat.builtIn {
