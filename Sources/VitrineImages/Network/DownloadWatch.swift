@@ -10,13 +10,31 @@ final class DownloadWatch: Sendable {
     /// The uptime in nanoseconds of the latest received bytes, or of the start.
     var progress = DispatchTime.now().uptimeNanoseconds
     var observers: [Int: @Sendable () -> Void] = [:]
-    var listeners: [Int: @Sendable (DownloadProgress) -> Void] = [:]
+    var listeners: [Int: Listener] = [:]
     /// The bytes so far, if a body is being received.
     var received: DownloadProgress?
     var lastNumber = 0
   }
 
+  private struct Listener {
+    let progress: @Sendable (DownloadProgress) -> Void
+    let part: (@Sendable ([UInt8]) -> Void)?
+  }
+
+  /// The number of parts of a progressive JPEG that a download shows at most.
+  let mostParts: Int
   private let state = Locked(State())
+
+  init(mostParts: Int = 0) { self.mostParts = mostParts }
+
+  /// Whether a request shows parts of a progressive JPEG.
+  var wantsParts: Bool { mostParts > 0 && state.withLock { $0.listeners.values.contains { $0.part != nil } } }
+
+  /// Passes a part of a progressive JPEG to the requests that show parts.
+  func notePart(_ bytes: [UInt8]) {
+    let listeners = state.withLock { $0.listeners.values.compactMap(\.part) }
+    for listener in listeners { listener(bytes) }
+  }
 
   /// Notes that bytes have arrived. `received`: those of the body so far; nil if they are not the picture's.
   func noteProgress(_ received: DownloadProgress?) {
@@ -25,17 +43,18 @@ final class DownloadWatch: Sendable {
       state.received = received
       return received == nil ? [] : Array(state.listeners.values)
     }
-    if let received { for listener in listeners { listener(received) } }
+    if let received { for listener in listeners { listener.progress(received) } }
   }
 
   /// Runs `body` with a listener, which is told the bytes of the download: at once if a body is being received, and
-  /// whenever bytes arrive, on the thread that brings them.
+  /// whenever bytes arrive, on the thread that brings them. `part` gets the parts of a progressive JPEG.
   func follow<R: Sendable>(
-    _ listener: @escaping @Sendable (DownloadProgress) -> Void, during body: () async throws -> R
+    parts part: (@Sendable ([UInt8]) -> Void)? = nil, _ listener: @escaping @Sendable (DownloadProgress) -> Void,
+    during body: () async throws -> R
   ) async rethrows -> R {
     let (number, received) = state.withLock { state in
       state.lastNumber += 1
-      state.listeners[state.lastNumber] = listener
+      state.listeners[state.lastNumber] = Listener(progress: listener, part: part)
       return (state.lastNumber, state.received)
     }
     if let received { listener(received) }
@@ -88,14 +107,17 @@ final class DownloadWatches<Download: Hashable & Sendable>: Sendable {
     weak var watch: DownloadWatch?
   }
 
+  private let mostParts: Int
   private let watches = Locked<[Download: Weak]>([:])
+
+  init(mostParts: Int) { self.mostParts = mostParts }
 
   /// The watch of a download, for as long as the download or a request holds it.
   subscript(download: Download) -> DownloadWatch {
     watches.withLock { watches in
       if let watch = watches[download]?.watch { return watch }
       watches = watches.filter { $0.value.watch != nil }
-      let watch = DownloadWatch()
+      let watch = DownloadWatch(mostParts: mostParts)
       watches[download] = Weak(watch: watch)
       return watch
     }

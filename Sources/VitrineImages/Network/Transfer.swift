@@ -122,9 +122,11 @@ private final class BodyReceiver: LoadReceiving {
     var isContinued = false
     /// The size of the whole body in bytes, if the server has sent it.
     var total: Int?
+    var scans: ProgressiveScans
+    var isPicture: Bool { response.map { (200..<300).contains($0.status) } ?? false }
     /// Nil for the body of an error.
     var progress: DownloadProgress? {
-      guard let response, (200..<300).contains(response.status) else { return nil }
+      if !isPicture { return nil }
       return DownloadProgress(receivedByteCount: bytes.count, expectedByteCount: total)
     }
   }
@@ -132,12 +134,13 @@ private final class BodyReceiver: LoadReceiving {
   private let mostBytes: Int
   private let partial: PartialBody?
   private let watch: DownloadWatch?
-  private let state = Locked(Result())
+  private let state: Locked<Result>
 
   init(mostBytes: Int, partial: PartialBody?, watch: DownloadWatch?) {
     self.mostBytes = mostBytes
     self.partial = partial
     self.watch = watch
+    state = Locked(Result(scans: ProgressiveScans(mostParts: watch?.mostParts ?? 0)))
   }
 
   var result: Result { state.withLock { $0 } }
@@ -151,17 +154,24 @@ private final class BodyReceiver: LoadReceiving {
     }
     let total = range == nil ? response.isEncoded ? nil : response.expectedByteCount : range?.total ?? partial?.total
     // A redirect may have delivered a response before, so this one starts over.
-    state.withLock { $0 = Result(response: response, bytes: known, isContinued: range != nil, total: total) }
+    state.withLock {
+      $0 = Result(
+        response: response, bytes: known, isContinued: range != nil, total: total,
+        scans: ProgressiveScans(mostParts: watch?.mostParts ?? 0))
+    }
     watch?.noteProgress(result.progress)
   }
 
   func receive(_ bytes: Data) throws {
-    let (isTooMuch, progress) = state.withLock { result in
+    let wantsParts = watch?.wantsParts ?? false
+    let (isTooMuch, progress, part) = state.withLock { result in
       result.bytes += bytes
       result.receivedByteCount += bytes.count
-      return (result.bytes.count > mostBytes, result.progress)
+      let part = wantsParts && result.isPicture ? result.scans.part(of: result.bytes) : nil
+      return (result.bytes.count > mostBytes, result.progress, part)
     }
     watch?.noteProgress(progress)
+    if let part { watch?.notePart(part) }
     if isTooMuch { throw LoadError.tooLarge(limit: mostBytes) }
   }
 }

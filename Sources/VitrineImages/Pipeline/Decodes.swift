@@ -114,7 +114,7 @@ final class Decodes: Sendable {
   }
 
   /// Returns the upright size to ask the decoder for, in pixels, or nil for full size.
-  private static func sufficientSize(_ info: ImageInfo, for styles: [ImageStyle]) throws(ImageError) -> PixelSize? {
+  static func sufficientSize(_ info: ImageInfo, for styles: [ImageStyle]) throws(ImageError) -> PixelSize? {
     var renderers: [StyleRenderer] = []
     for style in styles {
       // A larger vector picture is reduced for an original.

@@ -15,6 +15,8 @@ final class Originals: Sendable {
     var maximumAgeMilliseconds: Int64?
     /// Whether the storage serves several users.
     var isShared = false
+    /// The number of parts of a progressive JPEG that a download shows at most.
+    var mostParts = 0
     /// Returns the milliseconds since 1970.
     var now: @Sendable () -> Int64
   }
@@ -27,7 +29,7 @@ final class Originals: Sendable {
   /// Bodies that are being received, or wait for their decoding. If decoding falls behind, downloads wait.
   let bodies: LimitedQueue
   private let rules: Rules
-  private let watches = DownloadWatches<Download>()
+  private let watches: DownloadWatches<Download>
   let joined = JoinedWork<Download, Found>()
   private let arrivals = Arrivals<Download>()
   private let keptOriginals: KeptOriginals
@@ -44,6 +46,7 @@ final class Originals: Sendable {
     self.loads = loads
     self.bodies = bodies
     self.rules = rules
+    watches = DownloadWatches(mostParts: rules.mostParts)
   }
 
   private func now() -> Int64 { rules.now() }

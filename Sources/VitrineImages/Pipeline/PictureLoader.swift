@@ -74,7 +74,7 @@ final class PictureLoader: Sendable {
       Originals.Rules(
         silenceMilliseconds: configuration.silenceMilliseconds,
         maximumAgeMilliseconds: configuration.maximumAgeMilliseconds, isShared: configuration.isShared,
-        now: configuration.now))
+        mostParts: configuration.partialPictureCount, now: configuration.now))
     decodes = Decodes(configuration.decoder, work, threads)
   }
 

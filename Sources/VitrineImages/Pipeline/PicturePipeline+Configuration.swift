@@ -28,6 +28,9 @@ extension PicturePipeline {
     /// The kind of hash that is computed of each stored original, in less than a millisecond, and kept in its metadata,
     /// or nil for none. ``PicturePipeline/images(for:)`` draws it until the picture is loaded.
     public var placeholders: PlaceholderHash.Kind? = .thumbHash
+    /// The number of times that ``PicturePipeline/updates(for:)`` shows a progressive JPEG before it is complete. Each
+    /// costs a decoding, and a copy of the bytes so far. With 0, only the complete picture is shown.
+    public var partialPictureCount = 3
     /// The number of concurrent downloads. At most twice as many bodies are being received or wait for their decoding;
     /// beyond that, downloads wait.
     public var loadLimit = 6

@@ -22,13 +22,24 @@ extension PicturePipeline {
   /// Returns the responses of ``images(for:)``, and before the picture the bytes of its download: at its begin, after
   /// each 64th of its size, and at its end. If the size is not known, after each 64 KiB. Requests that share a download
   /// all learn of it. A picture without a download has no progress. The picture is the last element.
+  ///
+  /// While a progressive JPEG arrives, its coarse forms are shown up to
+  /// ``Configuration/partialPictureCount`` times: at the end of a scan, if the bytes have doubled since the time before.
+  /// Their origin is `partial`. They are not stored.
   public func updates(for request: PictureRequest) -> AsyncThrowingStream<PictureUpdate, any Error> {
     AsyncThrowingStream { continuation in
-      // The last progress told, and whether the picture was shown.
-      let told = Locked<(progress: DownloadProgress?, isOver: Bool)>((nil, false))
+      // The last progress told, and whether a part of the picture or the picture was shown.
+      let told = Locked<(progress: DownloadProgress?, hasPart: Bool, isOver: Bool)>((nil, false, false))
+      let parts = PartialPictures(pictures, request) { response in
+        told.withLock { told in
+          if told.isOver { return }
+          told.hasPart = true
+          continuation.yield(.picture(response))
+        }
+      }
       let task = Task {
         do {
-          try await pictures.originals.watch(of: request.key).follow { progress in
+          try await pictures.originals.watch(of: request.key).follow(parts: { parts.take($0) }) { progress in
             told.withLock { told in
               if told.isOver || !progress.isNews(after: told.progress) { return }
               told.progress = progress
@@ -38,12 +49,15 @@ extension PicturePipeline {
             try await respond(request) { response in
               told.withLock { told in
                 told.isOver = response.origin != .placeholder
+                if told.hasPart, !told.isOver { return }
                 continuation.yield(.picture(response))
               }
             }
           }
+          await parts.end()
           continuation.finish()
         } catch {
+          await parts.end()
           continuation.finish(throwing: error)
         }
       }

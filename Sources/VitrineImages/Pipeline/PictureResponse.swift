@@ -13,6 +13,8 @@ public struct PictureResponse: Sendable {
     /// A placeholder until the picture is loaded: another size of the picture, the storage's placeholder, or one drawn
     /// from a ``PlaceholderHash``.
     case placeholder
+    /// Drawn from the scans of a progressive JPEG that have arrived (``PicturePipeline/updates(for:)``).
+    case partial
   }
 
   /// The pixels.

@@ -2,6 +2,6 @@
 public enum PictureUpdate: Sendable {
   /// Bytes of the picture's download have arrived.
   case progress(DownloadProgress)
-  /// A placeholder or the picture. ``PictureResponse/origin`` tells which.
+  /// A placeholder, a part of the picture, or the picture. ``PictureResponse/origin`` tells which.
   case picture(PictureResponse)
 }

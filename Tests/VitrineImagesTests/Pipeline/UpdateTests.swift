@@ -17,12 +17,15 @@ import Vitrine
   private final class SlowLoader: ByteLoading {
     let body: [UInt8]
     let states: Bool
+    /// The number of bytes that are passed before the loader is opened.
+    let closedCount: Int
     private let gate = Locked(false)
     let loadCount = Locked(0)
 
-    init(_ body: [UInt8], statesLength: Bool = true) {
+    init(_ body: [UInt8], statesLength: Bool = true, closedCount: Int? = nil) {
       self.body = body
       states = statesLength
+      self.closedCount = closedCount ?? body.count / 2
     }
 
     func open() { gate.withLock { $0 = true } }
@@ -31,7 +34,7 @@ import Vitrine
       loadCount.withLock { $0 += 1 }
       try receiver.begin(LoadResponse(expectedByteCount: states ? body.count : nil))
       for start in stride(from: 0, to: body.count, by: 100) {
-        while start >= body.count / 2, !gate.withLock({ $0 }) {
+        while start >= closedCount, !gate.withLock({ $0 }) {
           try Task.checkCancellation()
           try? await Task.sleep(nanoseconds: 300_000)
         }
@@ -48,7 +51,7 @@ import Vitrine
       seen(update)
       switch update {
       case .progress(let value):
-        #expect(pictures.allSatisfy { $0.origin == .placeholder })
+        #expect(pictures.allSatisfy { $0.origin == .placeholder || $0.origin == .partial })
         progress.append(value)
       case .picture(let response): pictures.append(response)
       }
@@ -70,6 +73,37 @@ import Vitrine
     // From memory, there is nothing to download.
     let again = try await read(pipeline, PictureRequest("a", style: square))
     #expect(again.progress.isEmpty && again.pictures.map(\.origin) == [.memory])
+  }
+
+  /// The loader waits in the middle until a coarse form is shown.
+  @Test func progressivePictureIsShownWhileItArrives() async throws {
+    let loader = SlowLoader(JPEGFile.grainy, closedCount: 400)
+    let pipeline = PicturePipeline(.init(loader: loader))
+    let (_, pictures) = try await read(pipeline, PictureRequest("a", style: square)) { update in
+      if case .picture(let response) = update, response.origin == .partial { loader.open() }
+    }
+    #expect(pictures.first?.origin == .partial && pictures.last?.origin == .network)
+    #expect(pictures.count <= 4 && pictures.dropLast().allSatisfy { $0.origin == .partial })
+    #expect(pictures.allSatisfy { $0.bitmap.size == PixelSize(width: 40, height: 40) })
+    #expect(pictures[0].bitmap.bytes != pictures.last?.bitmap.bytes)
+    // Memory has the complete picture.
+    let again = try await pipeline.image(for: PictureRequest("a", style: square))
+    #expect(again.origin == .memory && again.bitmap.bytes == pictures.last?.bitmap.bytes)
+  }
+
+  @Test func partsAreShownOnlyOnDemand() async throws {
+    let loader = SlowLoader(JPEGFile.grainy, closedCount: 400)
+    var configuration = PicturePipeline.Configuration(loader: loader)
+    configuration.partialPictureCount = 0
+    let pipeline = PicturePipeline(configuration)
+    let (_, pictures) = try await read(pipeline, PictureRequest("a", style: square)) { update in
+      if case .progress(let progress) = update, progress.receivedByteCount >= 400 { loader.open() }
+    }
+    #expect(pictures.map(\.origin) == [.network])
+    var origins: [PictureResponse.Origin] = []
+    let other = PicturePipeline(.init(loader: loader))
+    for try await response in other.images(for: PictureRequest("a", style: square)) { origins.append(response.origin) }
+    #expect(origins == [.network])
   }
 
   @Test func aLengthThatIsNotStatedIsNil() async throws {
