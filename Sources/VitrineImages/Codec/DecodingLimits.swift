@@ -8,13 +8,13 @@ public struct DecodingLimits: Sendable, Hashable {
   /// The limit in bytes of the decoded pixels together with the decoder's memory for the whole picture. A progressive
   /// JPEG takes up to 6 bytes for each stored pixel, a lossless WebP 4, a TIFF 4, an AVIF 8 or 16, a HEIC 12 or 20,
   /// a JPEG XL 40 or 56. The conversion of colors is not counted: at most 4 MiB for a profile, and some MiB for its
-  /// table.
+  /// table. The memory of the library that draws SVG is not counted, but bounded by the address space of its process.
   public var byteCount: Int
   /// The time limit in milliseconds, from the start of decoding. It is checked between rows or scans, and in WebP about
   /// every megapixel, so a decoding may end some milliseconds late. A HEIC or an AVIF is decoded without a check, a
-  /// JPEG XL with a check after each 256 KiB of the file. The preparation of a color conversion is not checked either,
-  /// and takes at most some tenths of a second. The scan of the file's parts before decoding does not count; its time is
-  /// linear in the file's length.
+  /// JPEG XL with a check after each 256 KiB of the file. An SVG is drawn without a check, and its process is killed some
+  /// time after the limit. The preparation of a color conversion is not checked either, and takes at most some tenths of
+  /// a second. The scan of the file's parts before decoding does not count; its time is linear in the file's length.
   public var milliseconds: Int
   /// The limit of the number of frames of an animation. ``AnimationReader`` checks it; the other limits apply to each
   /// frame.
