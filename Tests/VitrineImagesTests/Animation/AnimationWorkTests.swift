@@ -6,14 +6,18 @@ import Vitrine
 
 /// The work of drawing animations: shared, bounded, and undone if the key changes meanwhile.
 @Suite struct AnimationWorkTests {
-  /// Decodes without a time limit of its own. Counts the decodings, and holds those after the first `freeCount` until
-  /// it is opened.
+  /// Decodes without a time limit of its own. Counts the decodings, and holds those after the first `freeCount`, except
+  /// number `passing`, until it is opened.
   private final class CountingDecoder: PictureDecoding {
     let limits: DecodingLimits
+    private let passing: Int
     private let state: Locked<(count: Int, freeCount: Int)>
 
-    init(_ limits: DecodingLimits = DecodingLimits(milliseconds: 1 << 40), freeCount: Int = .max) {
+    init(
+      _ limits: DecodingLimits = DecodingLimits(milliseconds: 1 << 40), freeCount: Int = .max, passing: Int = 0
+    ) {
       self.limits = limits
+      self.passing = passing
       state = Locked((0, freeCount))
     }
 
@@ -27,7 +31,7 @@ import Vitrine
         state.count += 1
         return state.count
       }
-      holdUp { state.withLock { number <= $0.freeCount } }
+      holdUp { number == passing || state.withLock { number <= $0.freeCount } }
       return try ImageDecoder(limits: DecodingLimits(milliseconds: 1 << 40)).decode(bytes, sizedBy: size)
     }
   }
@@ -50,7 +54,7 @@ import Vitrine
 
   @Test func requestDuringTheDrawingJoinsIt() async throws {
     let bench = try PipelineBench(GatedLoader(["a": AnimatedSample.bytes]))
-    let decoder = CountingDecoder(freeCount: 1)
+    let decoder = CountingDecoder(freeCount: 1, passing: 3)
     let pipeline = bench.pipeline {
       $0.decoder = decoder
       $0.decodeLimit = 8
@@ -58,8 +62,8 @@ import Vitrine
     let first = Task { try await pipeline.animation(for: AnimatedSample.request()) }
     try await until { decoder.count == 2 }
     let second = Task { try await pipeline.animation(for: AnimatedSample.request()) }
-    // It also decodes the first frame, which waits.
-    try await until { decoder.count == 3 }
+    // It also decodes the first frame. The drawing waits for its own first frame meanwhile.
+    try await until { decoder.count == 3 && pipeline.pictures.drawings.animations.waiterCount == 2 }
     decoder.open()
     for task in [first, second] {
       #expect(try await AnimatedSample.shown(try await task.value) == AnimatedSample.expected())
