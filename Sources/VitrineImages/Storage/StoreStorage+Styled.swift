@@ -50,7 +50,9 @@ extension StoreStorage {
         for victim in admission.victims { batch.remove(CacheKey(victim.key.text, victim.style.key)) }
         for picture in wanted { put(picture, key, into: &batch) }
         try store.write(batch)
-        return try isStillOf(original, key, wanted.map(\.style))
+        guard try isStillOf(original, key, wanted.map(\.style)) else { return false }
+        try removeUncounted(wanted.map(\.style), key)
+        return true
       }
     }
     var stored: [StoredStyled] = []
@@ -93,6 +95,7 @@ extension StoreStorage {
         // Not before: a drawing in vain must not cost a picture.
         let victims = admission.victims.map { CacheKey($0.key.text, $0.style.key) }
         if !victims.isEmpty { try store.removeMany(victims) }
+        try removeUncounted([style], key)
         return true
       }
     }
@@ -108,6 +111,13 @@ extension StoreStorage {
     if isOf(original, key) { return true }
     try store.removeMany(styles.map { CacheKey(key, $0.key) })
     return false
+  }
+
+  /// Removes pictures just written that count no more: while they were written, another picture took their place, and its
+  /// removal of them came before the write.
+  private func removeUncounted(_ styles: [ImageStyle], _ key: String) throws {
+    let uncounted = styles.filter { !index.counts($0, key) }
+    if !uncounted.isEmpty { try store.removeMany(uncounted.map { CacheKey(key, $0.key) }) }
   }
 
   /// Returns a batch with a note of the original's digest, if the store does not record it yet.

@@ -141,6 +141,11 @@ final class StyleIndex: Sendable {
     }
   }
 
+  /// Whether a picture counts; true for a style without a limit.
+  func counts(_ style: ImageStyle, _ key: String) -> Bool {
+    limits[style] == nil || state.withLock { $0.keys[style]?.value(KeyText(key)) != nil }
+  }
+
   /// Records that a picture was shown.
   func use(_ style: ImageStyle, _ key: String) {
     if limits[style] == nil { return }
