@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
@@ -182,6 +185,10 @@ static int limit_resources(uint64_t byte_count) {
 }
 
 int vitrine_process_confine(uint64_t byte_count) {
+#ifdef __GLIBC__
+  // Each arena reserves 64 MiB of address space, and each thread would take one.
+  mallopt(M_ARENA_MAX, 1);
+#endif
   int error = limit_resources(byte_count);
   return error ? error : vitrine_sandbox_enter();
 }

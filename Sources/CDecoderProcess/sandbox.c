@@ -51,6 +51,11 @@
 #define SYS_rseq 293
 #endif
 #endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
@@ -101,7 +106,7 @@ static int filter_calls(void) {
     LOAD(nr),
     // Bytes and descriptors.
     ALLOW(read), ALLOW(write), ALLOW(readv), ALLOW(writev), ALLOW(pread64), ALLOW(pwrite64), ALLOW(lseek),
-    ALLOW(close), ALLOW(dup), ALLOW(ftruncate), ALLOW(fadvise64), ALLOW(memfd_create), ALLOW(pipe2), ALLOW(eventfd2),
+    ALLOW(close), ALLOW(dup), ALLOW(ftruncate), ALLOW(fadvise64), ALLOW(pipe2), ALLOW(eventfd2),
     ALLOW(sendmsg), ALLOW(recvmsg), ALLOW(ppoll),
     // Files, for reading.
     ALLOW_WITHOUT(openat, 2, WRITING), ALLOW(fstat), ALLOW(newfstatat), ALLOW(statx), ALLOW(statfs), ALLOW(fstatfs),
@@ -148,8 +153,8 @@ static int filter_calls(void) {
 
 // Libraries that are loaded at first use, their data, and fonts.
 static const char *const readable[] = {
-  "/usr", "/lib", "/lib64", "/opt", "/nix/store", "/etc/fonts", "/etc/ld.so.cache", "/var/cache/fontconfig",
-  "/sys/devices/system/cpu",
+  "/usr", "/lib", "/lib64", "/opt", "/nix/store", "/gnu/store", "/home/linuxbrew", "/etc/fonts", "/etc/ld.so.cache",
+  "/var/cache/fontconfig", "/sys/devices/system/cpu",
 };
 
 static int version(void) {

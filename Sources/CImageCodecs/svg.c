@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
@@ -37,6 +38,7 @@ enum { UNIT_PIXEL = 1, UNIT_INCH = 4, UNIT_CENTIMETER, UNIT_MILLIMETER, UNIT_POI
 enum { FORMAT_ARGB32 = 0, STATUS_NO_MEMORY = 1 };
 
 static const double dots_per_inch = 96;
+static const double most_distortion = 1.02;
 
 static struct {
   void *(*open)(const uint8_t *bytes, size_t count, glib_error **error);
@@ -54,6 +56,7 @@ static struct {
   void *(*make_canvas)(void *surface);
   int (*canvas_status)(void *canvas);
   void (*scale)(void *canvas, double x, double y);
+  void (*move)(void *canvas, double x, double y);
   void (*release_canvas)(void *canvas);
   bool is_loaded;
 } rsvg;
@@ -66,6 +69,8 @@ static bool find(void *library, const char *name, void *function) {
 
 static void load(void) {
   void *library = NULL;
+  // Its filters start a thread for each processor. The memory of so many threads exhausts the address space.
+  setenv("RAYON_NUM_THREADS", "1", 1);
   for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) library = dlopen(names[i], RTLD_NOW);
   // A symbol is also looked for in the libraries that this one needs.
   rsvg.is_loaded = library && find(library, "rsvg_handle_new_from_data", &rsvg.open) &&
@@ -80,13 +85,14 @@ static void load(void) {
                    find(library, "cairo_surface_destroy", &rsvg.release_surface) &&
                    find(library, "cairo_create", &rsvg.make_canvas) &&
                    find(library, "cairo_status", &rsvg.canvas_status) &&
-                   find(library, "cairo_scale", &rsvg.scale) && find(library, "cairo_destroy", &rsvg.release_canvas);
+                   find(library, "cairo_scale", &rsvg.scale) && find(library, "cairo_translate", &rsvg.move) &&
+                   find(library, "cairo_destroy", &rsvg.release_canvas);
 }
 
 static bool is_loaded(vitrine_image_result *result) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
-  if (!rsvg.is_loaded) vitrine_image_say(result, VITRINE_IMAGE_UNSUPPORTED, "librsvg is not installed");
+  if (!rsvg.is_loaded) vitrine_image_say(result, VITRINE_IMAGE_NO_LIBRARY, "librsvg is not installed");
   return rsvg.is_loaded;
 }
 
@@ -187,19 +193,36 @@ static void make_straight(vitrine_image_pixels pixels) {
   }
 }
 
+// Scales the drawing to the pixels. Sides of whole pixels change its proportions, which is invisible in a large picture. In
+// a small one, the drawing keeps its proportions, in the middle of the pixels.
+static void set_scale(void *canvas, double width, double height, vitrine_image_pixels pixels) {
+  double across = pixels.width / width, down = pixels.height / height;
+  if (across > down * most_distortion || down > across * most_distortion) {
+    double scale = across < down ? across : down;
+    rsvg.move(canvas, (pixels.width - width * scale) / 2, (pixels.height - height * scale) / 2);
+    across = down = scale;
+  }
+  rsvg.scale(canvas, across, down);
+}
+
+// Cairo's status tells of its own shortage only. A larger picture of the same file may fail although this file is whole.
+static vitrine_image_status status_of_failure(void *canvas, const char *reason) {
+  bool is_short = rsvg.canvas_status(canvas) == STATUS_NO_MEMORY || (reason && strstr(reason, "emory"));
+  return is_short ? VITRINE_IMAGE_NO_MEMORY : VITRINE_IMAGE_CORRUPT;
+}
+
 static void draw(void *svg, void *canvas, double width, double height, vitrine_image_pixels pixels,
                  vitrine_image_result *result) {
-  rsvg.scale(canvas, pixels.width / width, pixels.height / height);
+  set_scale(canvas, width, height, pixels);
   rectangle viewport = {0, 0, width, height};
   glib_error *error = NULL;
   if (!rsvg.render(svg, canvas, &viewport, &error)) {
-    vitrine_image_say(result, VITRINE_IMAGE_CORRUPT, error && error->message ? error->message : "cannot be drawn");
+    const char *reason = error ? error->message : NULL;
+    vitrine_image_say(result, status_of_failure(canvas, reason), reason ? reason : "cannot be drawn");
   }
   if (error) rsvg.free_error(error);
-  int status = rsvg.canvas_status(canvas);
-  if (status) {
-    vitrine_image_say(result, status == STATUS_NO_MEMORY ? VITRINE_IMAGE_NO_MEMORY : VITRINE_IMAGE_CORRUPT,
-                      "cairo cannot draw it");
+  if (rsvg.canvas_status(canvas)) {
+    vitrine_image_say(result, status_of_failure(canvas, NULL), "cairo cannot draw it");
   }
 }
 

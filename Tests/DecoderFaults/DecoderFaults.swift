@@ -58,15 +58,15 @@ enum DecoderFaults {
             .failed, turn: frame.turn, numbers: [4, .min, .max], text: String(repeating: "é", count: 1000))
         case "has drawn before it was asked": answer = DecoderFrame(.drawn, turn: frame.turn)
         case "sends descriptors":
-          try socket.send(answer, SharedMemory(byteCount: 4096))
+          try socket.send(answer, SharedMemory(descriptor: dup(socket.descriptor)))
           continue
         case "takes too much memory":
           var blocks = 0
           let kind = MAP_PRIVATE | MAP_ANON
           while blocks < 512, mmap(nil, 16 << 20, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED { blocks += 1 }
           exit(blocks < 512 ? 9 : 10)
-        case "connects", "starts a program", "writes a file", "removes a file", "signals its owner",
-          "starts a thread", "reads a library", "reads a file of its user":
+        case "connects", "makes memory of a file", "starts a program", "writes a file", "removes a file",
+          "signals its owner", "starts a thread", "reads a library", "reads a file of its user":
           exit(isDone(fault) ? 10 : 9)
         case "takes too much time":
           _ = vitrine_process_limit_time(0)
@@ -117,6 +117,7 @@ enum DecoderFaults {
   private static func isDone(_ act: String) -> Bool {
     switch act {
     case "connects": return Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0
+    case "makes memory of a file": return (try? SharedMemory(byteCount: 1)) != nil
     case "starts a program":
       var process: pid_t = 0
       return posix_spawn(&process, "/bin/true", nil, nil, [nil], [nil]) == 0

@@ -16,6 +16,7 @@ typedef enum {
   VITRINE_IMAGE_TOO_LARGE,  // above the limits of the library or of the call
   VITRINE_IMAGE_TOO_LATE,  // exceeded the time limit
   VITRINE_IMAGE_NO_MEMORY,
+  VITRINE_IMAGE_NO_LIBRARY,  // the library is loaded while the program runs, and is not there
 } vitrine_image_status;
 
 typedef struct {

@@ -9,6 +9,7 @@ extension vitrine_image_result {
     case VITRINE_IMAGE_UNSUPPORTED: throw .unsupportedFormat(found: "\(format): \(reason)")
     case VITRINE_IMAGE_TOO_LARGE: throw .tooLarge(width: size.width, height: size.height, limit: limits.memoryLimit)
     case VITRINE_IMAGE_TOO_LATE: throw .tookTooLong(milliseconds: limits.milliseconds)
+    case VITRINE_IMAGE_NO_LIBRARY: throw .noDecoder(reason: reason)
     case VITRINE_IMAGE_NO_MEMORY:
       throw .outOfMemory(byteCount: Int(exactly: Double(size.width) * Double(size.height) * 4) ?? .max)
     default: throw .corrupt(format, reason: reason)

@@ -16,8 +16,7 @@ struct DecodingPlan {
     self.info = info
     scale = info.format == .jpeg ? JPEGScale(of: info, atLeast: wanted) : .full
     size =
-      info.isVector ? VectorScale.size(of: info.size, atLeast: wanted) : scale.applied(to: info.size)
-    if info.isVector { try limits.check(size) }
+      info.isVector ? VectorScale.size(of: info.size, atLeast: wanted, limits) : scale.applied(to: info.size)
     bytesPerRow = (size.width * 4 + 63) & ~63
     let (byteCount, overflow) = bytesPerRow.multipliedReportingOverflow(by: size.height)
     self.byteCount = byteCount

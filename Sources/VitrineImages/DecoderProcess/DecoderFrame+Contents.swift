@@ -43,6 +43,7 @@ extension DecoderFrame {
       self.init(.failed, turn: turn, numbers: [4, Int64(width), Int64(height)], text: limit)
     case .tookTooLong(let milliseconds): self.init(.failed, turn: turn, numbers: [5, Int64(milliseconds)])
     case .outOfMemory(let byteCount): self.init(.failed, turn: turn, numbers: [6, Int64(byteCount)])
+    case .noDecoder(let reason): self.init(.failed, turn: turn, numbers: [7], text: reason)
     default: self.init(.failed, turn: turn, numbers: [3], text: "\(error)")
     }
   }
@@ -57,6 +58,7 @@ extension DecoderFrame {
     case 4: return .tooLarge(width: Int(clamping: numbers[1]), height: Int(clamping: numbers[2]), limit: text)
     case 5: return .tookTooLong(milliseconds: Int(clamping: numbers[1]))
     case 6: return .outOfMemory(byteCount: Int(clamping: numbers[1]))
+    case 7: return .noDecoder(reason: text)
     default: return nil
     }
   }

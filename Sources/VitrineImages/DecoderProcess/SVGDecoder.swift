@@ -4,7 +4,7 @@ import Vitrine
 /// `ImageDecoder(formats: [SVGDecoder(executable: path)])`.
 ///
 /// The program at `path` is `vitrine-decoder`, which loads librsvg (2.52 or newer) for the first SVG. Without that
-/// library, an SVG is an `unsupportedFormat`. Scripts and animations do not run, and nothing outside the file is loaded,
+/// library, the error is `noDecoder`. Scripts and animations do not run, and nothing outside the file is loaded,
 /// except fonts. A ``ProcessDecoder`` draws SVG too.
 ///
 /// A drawing costs two conversations with a process, some tenths of a millisecond, and reads the file three times.
@@ -30,12 +30,12 @@ public struct SVGDecoder: FormatDecoding {
   /// Returns the description of the file, which a process reads whole. Throws ``ImageError``.
   public func info(of bytes: RawSpan) throws(ImageError) -> ImageInfo { try processes.info(of: bytes) }
 
-  /// Draws the picture at the smallest size of its proportions that has at least `size`, or at its own size if nil. Throws
-  /// ``ImageError``, such as `tooLarge` if that size is above the limits.
+  /// Draws the picture at the smallest size of its proportions that has at least `size`, or at its own size if nil. Draws
+  /// it smaller if that size is above the limits. Throws ``ImageError``.
   public func decode(
     _ bytes: RawSpan, _ info: ImageInfo, atLeast size: PixelSize?, limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
-    try limits.check(VectorScale.size(of: info.size, atLeast: size))
-    return try processes.decode(bytes, atLeast: size)
+    let within = VectorScale.size(of: info.size, atLeast: size, limits)
+    return try processes.decode(bytes, atLeast: size == nil ? nil : within)
   }
 }

@@ -133,7 +133,8 @@ final class Decodes: Sendable {
     guard let needed = try? Decodes.sufficientSize(info, for: styles) ?? (info.isVector ? info.size : nil) else {
       return false
     }
-    let stored = image.orientation.applied(to: needed)
+    var stored = image.orientation.applied(to: needed)
+    if info.isVector { stored = VectorScale.size(of: info.size, atLeast: stored, decoder.limits) }
     return size.width >= stored.width && size.height >= stored.height
   }
 }

@@ -57,7 +57,8 @@ import Testing
   @Test(
     .enabled(if: ProcessSandbox.isThere),
     arguments: [
-      ("connects", false), ("starts a program", false), ("writes a file", false), ("removes a file", false),
+      ("connects", false), ("makes memory of a file", false), ("starts a program", false), ("writes a file", false),
+      ("removes a file", false),
       ("signals its owner", false), ("reads a file of its user", !ProcessSandbox.hidesFiles), ("starts a thread", true),
       ("reads a library", true),
     ])

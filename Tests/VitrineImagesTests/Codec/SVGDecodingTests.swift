@@ -75,9 +75,9 @@ import Vitrine
 
   @Test func impossibleSizesAreErrors() {
     let processes = Self.processes()
-    func error(_ file: [UInt8], _ wanted: PixelSize? = nil) -> ImageError? {
+    func error(_ file: [UInt8]) -> ImageError? {
       do throws(ImageError) {
-        _ = try processes.decode(file, atLeast: wanted)
+        _ = try processes.decode(file)
         return nil
       } catch {
         return error
@@ -87,15 +87,40 @@ import Vitrine
     #expect(
       error(Self.halves("width='1e30' height='8'")) == .tooLarge(width: most, height: 8, limit: "32768 pixels a side"))
     #expect(error(Self.halves("width='0' height='8'")) == .corrupt(.svg, reason: "a side is not above 0"))
-    // A thin picture that is to be shown in a square.
-    let thin = Self.halves("width='1' height='1000'")
-    let wanted = PixelSize(width: 100, height: 100)
-    #expect(error(thin, wanted) == .tooLarge(width: 100, height: 100_000, limit: "32768 pixels a side"))
     let truncated = Array(Self.halves().dropLast(9))
     guard case .corrupt(.svg, _)? = error(truncated) else {
       Issue.record("\(String(describing: error(truncated)))")
       return
     }
+  }
+
+  /// The resampler enlarges such a picture for its style. The error of one style must not concern the others.
+  @Test func drawingIsNotLargerThanTheLimits() throws {
+    let thin = Self.svg("width='1' height='1000'", "<rect width='1' height='1000' fill='rgb(200,40,40)'/>")
+    let image = try Self.processes().decode(thin, atLeast: PixelSize(width: 100, height: 100))
+    #expect(image.size == PixelSize(width: 32, height: 32_767) && image.color(16, 16_000) == Self.red)
+    for seed in 0..<5000 {
+      var random = SeededRandom(seed: UInt64(seed))
+      func side() -> Int { 1 + random.below(1 << (1 + random.below(16))) }
+      let (picture, wanted) = (PixelSize(width: side(), height: side()), PixelSize(width: side(), height: side()))
+      let limits = DecodingLimits(side: 32_768, pixelCount: 1 << 20, byteCount: 8 << 20)
+      let size = VectorScale.size(of: picture, atLeast: wanted, limits)
+      #expect(size.width > 0 && size.height > 0 && max(size.width, size.height) <= limits.side)
+      let isWhole = size.width >= wanted.width && size.height >= wanted.height
+      #expect(isWhole || size.width * size.height > limits.pixelCount / 4 || max(size.width, size.height) > 32_000)
+      // Sides are rounded up to whole pixels.
+      let most = limits.pixelCount + size.width + size.height
+      #expect(size.width * size.height <= most, "\(picture) for \(wanted): \(size)")
+    }
+  }
+
+  /// The file has one and a half by one pixels.
+  @Test func smallPictureKeepsItsProportions() throws {
+    let file = Self.svg("viewBox='0 0 1.5 1'", "<rect width='1.5' height='1' fill='rgb(200,40,40)'/>")
+    let image = try Self.processes().decode(file, atLeast: PixelSize(width: 300, height: 1))
+    #expect(image.size == PixelSize(width: 300, height: 150))
+    #expect(image.color(150, 0) == Self.red && image.color(45, 75) == Self.red && image.color(254, 149) == Self.red)
+    #expect(image.color(30, 75) == RGBA(0, 0, 0, 0) && image.color(269, 75) == RGBA(0, 0, 0, 0))
   }
 
   /// Nothing outside the file is loaded, no script runs, and no text grows beyond bounds.
@@ -148,9 +173,9 @@ import Vitrine
     #expect(try decoder.decode(Self.halves(), atLeast: PixelSize(width: 64, height: 8)).color(31, 0) == Self.red)
     #expect(processes.processIdentifiers.count == 1)
     let small = ImageDecoder(limits: DecodingLimits(side: 100), formats: [SVGDecoder(processes)])
-    #expect(throws: ImageError.tooLarge(width: 200, height: 100, limit: "100 pixels a side")) {
-      try small.decode(Self.halves(), atLeast: PixelSize(width: 200, height: 1))
-    }
+    #expect(try small.decode(Self.halves(), atLeast: PixelSize(width: 200, height: 1)).size.width == 100)
+    let wide = Self.halves("width='160' height='80'")
+    #expect(throws: ImageError.tooLarge(width: 160, height: 80, limit: "100 pixels a side")) { try small.decode(wide) }
   }
 
   @Test func styleEnlargesAVectorPicture() throws {
