@@ -4,6 +4,9 @@ private final class Thing: Sendable {}
 
 /// A forked child that uses a store of its own, while the threads of the parent's engine exist in the parent alone.
 struct ChildStore {
+  /// Static, as all values of this kind are: their objects are never released.
+  private static let things = PerProcess { Thing() }
+
   let folder: String
 
   func run() throws {
@@ -17,7 +20,7 @@ struct ChildStore {
 
   /// Before the process takes a lock of a store.
   private func makeThingsOfItsOwn() {
-    let things = PerProcess { Thing() }
+    let things = ChildStore.things
     let thing = things.current
     inChild {
       expect(things.current !== thing, "a child shares the objects of its parent")
