@@ -6,6 +6,6 @@ package enum ProcessSandbox {
   /// sanitizer.
   package static var isThere: Bool { vitrine_sandbox_filters_calls() }
 
-  /// Whether the sandbox also hides the files outside the folders of libraries and fonts.
+  /// Whether the sandbox also hides the contents of files outside the folders of libraries and fonts.
   package static var hidesFiles: Bool { vitrine_sandbox_hides_files() }
 }

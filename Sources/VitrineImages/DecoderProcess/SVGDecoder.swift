@@ -35,7 +35,6 @@ public struct SVGDecoder: FormatDecoding {
   public func decode(
     _ bytes: RawSpan, _ info: ImageInfo, atLeast size: PixelSize?, limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
-    let within = VectorScale.size(of: info.size, atLeast: size, limits)
-    return try processes.decode(bytes, atLeast: size == nil ? nil : within)
+    try processes.decode(bytes, atLeast: size.map { VectorScale.size(of: info.size, atLeast: $0, limits) })
   }
 }

@@ -1,6 +1,6 @@
 /// Draws the parts of a progressive JPEG for one request while its download runs.
 ///
-/// Draws one part at a time. Of the parts that arrive meanwhile, the latest is drawn. Thread-safe.
+/// One part is drawn at a time. A part that waits is replaced by the next one that arrives. Thread-safe.
 final class PartialPictures: Sendable {
   private struct State {
     var drawing: Task<Void, Never>?
