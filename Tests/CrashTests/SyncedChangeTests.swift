@@ -119,8 +119,8 @@ import Testing
     for key in before.keys where after[key] == nil { #expect(found[key] == nil, "\(change): \(key.urlText)") }
   }
 
-  /// For a power loss after each operation and every part of its writes. The record is inline in its frame, or too
-  /// long for that.
+  /// Tries a power loss after each operation, with each unsynced write kept, lost or torn alone, and with random
+  /// mixtures. The record is inline in its frame, or too long for that.
   @Test(arguments: [40, 2000, 9000]) func bufferedChangeOfMetadataKeepsADurableEntry(_ count: Int) throws {
     let work = try filled()
     let metadata = Workload.bytes(count, 77)
@@ -141,8 +141,8 @@ import Testing
     #expect(after != before && looked > 4)
   }
 
-  /// A synced pin of a pinned entry changes nothing, and neither does a synced end of a pin that there is not. Both
-  /// promise that the entry is durable.
+  /// A synced pin of a pinned entry changes nothing. A synced unpin of an entry without a pin changes nothing either.
+  /// Both promise that the entry is durable.
   @Test(arguments: [false, true]) func syncedPinWithoutAChangeMakesTheEntryDurable(_ isPinned: Bool) throws {
     let work = try filled()
     let (key, bytes) = (CacheKey("a"), Workload.bytes(700, 22))

@@ -40,12 +40,13 @@ uint64_t vitrine_checksum_value(const vitrine_digest_state *state);
 
 // Files ----------------------------------------------------------------------------------------------------------
 
-// Allocates blocks for [0, count) and extends the file; 0 or an errno. Never writes zeros instead: on a file system
-// that cannot promise space it returns EOPNOTSUPP.
+// Allocates blocks for [0, count) and extends the file; 0 or an errno. Never writes zeros instead: if the file system
+// cannot allocate without writing, it returns EOPNOTSUPP.
 int vitrine_allocate(int descriptor, int64_t count);
 // Fills a buffer from the kernel's generator; 0 or an errno.
 int vitrine_random(void *buffer, size_t count);
-// Whether overwriting an allocated block never needs a new one (false on copy-on-write file systems).
+// Whether overwriting an allocated block never needs a new one. False on copy-on-write file systems, NFS and Apple
+// platforms.
 bool vitrine_promises_allocation(int descriptor);
 // Reads the process's file size limit again; call it when a file is opened.
 void vitrine_note_limits(void);
@@ -98,9 +99,10 @@ int64_t vitrine_unsent_count(int socket);
 int vitrine_reopen_for_reading(int descriptor);
 
 // Pins -----------------------------------------------------------------------------------------------------------
-// A reader publishes the address of the memory it reads. To unmap memory, a thread first makes it unreachable under the
-// same lock under which readers publish, then waits until no thread publishes it. Each of the first VITRINE_PIN_LEVELS
-// nested borrows of a thread has a level of its own. Deeper ones share a list under a mutex.
+// A reader publishes an address that stands for the memory it reads. Before memory is unmapped, it is made unreachable
+// under the same lock under which readers publish. It is unmapped only after no thread publishes its address any more.
+// Each of the first VITRINE_PIN_LEVELS nested borrows of a thread has a level of its own. Deeper ones share a list
+// under a mutex.
 
 enum { VITRINE_PIN_LEVELS = 8 };
 

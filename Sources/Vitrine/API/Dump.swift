@@ -1,8 +1,8 @@
 extension CacheStore {
   /// Describes one file of a store, in lines. The file is a segment, a log file, a checkpoint file, the area, the file
   /// of uses, or `STORE`. Reads only this file and those beside it, so it needs no intact store. O(file): collects all
-  /// lines in memory before the first call of `line`. Thread-safe. Throws `unreadable` if it is not a file of a store,
-  /// `SystemError` if it cannot be read, and the errors of `line`.
+  /// lines in memory before the first call of `line`. Thread-safe. Throws `unreadable` for any other file,
+  /// `SystemError` if the file cannot be read, and the errors of `line`.
   public static func dump<E: Error>(file path: String, line: (String) throws(E) -> Void) throws {
     try dump(file: path, environment: .posix, line: line)
   }
@@ -137,7 +137,7 @@ extension CacheStore {
     }
   }
 
-  /// Lists the blocks of the area or of the file of uses that belong to the store of the checkpoints beside it.
+  /// Describes the area by the pieces that the checkpoints beside it name. Lists the valid blocks of the file of uses.
   private static func dumpBlocks(
     _ name: String, _ file: any File, beside folder: any Directory, _ lines: inout [String]
   ) throws(SystemError) {

@@ -1,8 +1,9 @@
 /// The contents and the counters of a store. Costs O(segments), plus the cost of ``CacheStore/count``.
 ///
-/// Counters are sums over all openings for writing, unless noted. A crash loses at most the counts of the last second.
-/// A read-only opening shows the counters that the writer published last. A writer in use publishes them about once a
-/// second. Under `fifo`, lookups do not wake a sleeping upkeep; the writer publishes them with its next change.
+/// Counters are sums over all openings for writing, unless noted. A read-only opening shows the counters that the
+/// writer published last. A writer in use publishes them about once a second. Under `fifo`, lookups do not wake a
+/// sleeping upkeep, so the writer publishes them after its next change. If the process dies, the counts since the last
+/// publication are lost. Power loss may lose all counts.
 public struct StoreStatistics: Sendable {
   /// One segment file.
   public struct Segment: Sendable {
@@ -45,7 +46,8 @@ public struct StoreStatistics: Sendable {
     public var recordsMoved: Int
     /// Bytes of the copied records.
     public var bytesMoved: Int
-    /// Number of segments that had no live bytes after their records were copied.
+    /// Number of segments that compaction emptied. Segments that eviction empties under `s3fifo` and `sieve` do not
+    /// count, although the other numbers include their copied records.
     public var segmentsFreed: Int
   }
 
@@ -102,7 +104,8 @@ public struct StoreStatistics: Sendable {
   public var hitCount: Int
   /// Number of lookups that found no entry, counted like ``hitCount``.
   public var missCount: Int
-  /// The lookups of the writer in the last minute, up to its last publication; nil if they are not known.
+  /// The lookups of the writer in the last minute; nil if they are not known. In a read-only opening, those up to the
+  /// writer's last publication.
   public var lastMinute: Lookups?
   /// The lookups of the writer in the last hour, as ``lastMinute``. In a younger store, those since it was made.
   public var lastHour: Lookups?

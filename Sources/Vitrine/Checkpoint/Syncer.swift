@@ -104,7 +104,8 @@ final class Syncer: StorePart {
   }
 
   /// Syncs each segment that has unsynced records which no frame carries. Then raises the segment's mark to the offset
-  /// up to which it is filled without gaps. A segment with unchecked records of an earlier opening keeps its mark.
+  /// up to which it is filled, apart from the room of bodies and drawings. A segment with unchecked records of an
+  /// earlier opening keeps its mark.
   func syncSegments() throws(StoreError) {
     try syncLock.withLock { flush throws(StoreError) in try syncDirtySegments(flush) }
   }

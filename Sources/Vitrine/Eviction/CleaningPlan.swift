@@ -36,11 +36,11 @@ struct CleaningPlan {
 
   /// Whether the segment is not emptied but goes to the end of main.
   let isQueuedAgain: Bool
-  /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment stays.
+  /// Indices of the items to copy, the most useful first, and of those to drop. Empty if the segment is queued again.
   let copies: [Int]
   let drops: [Int]
-  /// Whether the segment stays in its place, because copies of its records would free too little and would be copied
-  /// again at the next turn, without end.
+  /// Whether the segment is not emptied, because copies of its records would free too little and would be copied again
+  /// at the next turn, without end. The entries in `drops` are evicted nevertheless.
   let isVain: Bool
 
   /// The live share below which a segment is emptied for its dead bytes.
@@ -49,7 +49,7 @@ struct CleaningPlan {
   /// this share must be dead.
   static let leastDeadShare = 1.0 / 16
 
-  /// `usesPerByte`: the average of recent victims. If `mayStay` is false, the segment is emptied.
+  /// `usesPerByte`: the average of recent victims. If `mayStay` is false, the segment is not queued again.
   init(_ victim: Victim, _ items: [Item], by rules: CleaningRules, usesPerByte: Double, mayStay: Bool = true) {
     isQueuedAgain = mayStay && !victim.isSparse && CleaningPlan.staysWhole(victim, items, rules, usesPerByte)
     if isQueuedAgain {

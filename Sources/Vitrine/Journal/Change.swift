@@ -7,7 +7,7 @@ package enum Change: Sendable, Equatable {
   case remove(KeyHash, Displaced)
   case removeAll
   case segmentMade(slot: Int, id: UInt64, byteCount: Int)
-  /// A spare segment takes records from now on, with sequence numbers of this opening.
+  /// A segment takes records from now on. Records with a number below `firstSequence` do not count in it; 0 for copies.
   case segmentOpened(slot: Int, stream: StreamKind, firstSequence: UInt64)
   case segmentSealed(slot: Int, byteCount: Int)
   case segmentRetired(slot: Int)
@@ -69,7 +69,7 @@ package enum Change: Sendable, Equatable {
   package struct Move: Sendable, Equatable {
     package var from: Location
     package var to: Location
-    /// The record's key; nil if the key has another record.
+    /// The record's key; nil if the key has no entry, or if its entry has another record.
     package var key: KeyHash?
     /// The record's payload; nil if no key uses it, or the record has none.
     package var content: ContentHash?

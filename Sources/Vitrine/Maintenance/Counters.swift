@@ -1,6 +1,6 @@
 // `COUNTERS` holds the writer's statistics, for other processes and for later openings. The engine needs them for
-// nothing else. Only the creation of a store syncs the file, so a crash may lose the counts of the last second, and a
-// loss of power all of them. A file that fails its check is ignored.
+// nothing else. Only the creation of a store syncs the file. So the death of the process loses the counts since the
+// last write of the file, and power loss may lose all counts. A file that fails its check is ignored.
 //
 // 512 bytes: magic, the fields below as u64 in order, zeros, and in the last eight bytes a checksum of all the rest.
 // New fields are appended. A reader that does not know them ignores them, and old files have zeros there. Behind the

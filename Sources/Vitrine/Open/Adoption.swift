@@ -8,8 +8,8 @@ struct Adoption {
 
   /// Makes the newest valid checkpoint durable (rule 7). A process that died may have left it in memory only. It must
   /// be durable before the other checkpoint is overwritten, before a file is reused that only the other checkpoint
-  /// needs, and before `STORE` is rewritten from it. If a sync `hasFailed` before, the checkpoint is written again
-  /// first, because another sync proves nothing about pages that only look written.
+  /// needs, and before `STORE` is rewritten from it. `hasFailed`: a sync failed before. Then the checkpoint is first
+  /// written again, because the kernel may count pages as clean that never reached the disk.
   ///
   /// A newer checkpoint that could not be read is erased, since the log leads on from this one.
   func secureCheckpoint(_ checkpoints: inout CheckpointSet, hasFailed: Bool) throws(StoreError) {

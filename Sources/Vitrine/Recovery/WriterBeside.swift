@@ -4,7 +4,8 @@ struct WriterBeside {
   /// examines its blocks. The copy is faster than any writer, which writes the other file first and syncs it.
   let copiesFirst: Bool
 
-  /// The largest checkpoint that is copied, about 40 million entries. The copy takes memory beside the index.
+  /// The largest checkpoint file that is copied. In the first format, such a file has about 40 million entries. The
+  /// copy takes memory beside the index.
   private static let mostCopied = 1 << 30
 
   func readIndex(

@@ -196,7 +196,7 @@ final class Compactor: StorePart {
         }
         let most = Segment.largestExtent(copier.headByteCount, copier.payload.count, copier.isPageAligned)
         guard let spare = held.state.spare(ofAtLeast: most) else { return .none }
-        // Copies keep their record numbers, so the segment's first number may be any.
+        // Copies keep their record numbers. With the first number 0, all of them count in the segment.
         return try commits.open(spare, for: target, firstSequence: 0, held) ? .opened : .needsCheckpoint
       }
       switch room {
@@ -286,7 +286,7 @@ struct CompactionStep {
 /// A record whose key or payload is live.
 struct LiveRecord {
   let location: Location
-  /// The record's key; nil if the key has another record.
+  /// The record's key; nil if the key has no entry, or if its entry has another record.
   var key: KeyHash?
   /// The record's payload; nil if it carries none in use.
   var content: ContentHash?

@@ -1,7 +1,7 @@
 /// The choice of the segment whose space is reclaimed, and of the queue for a new record.
 extension CommitState {
-  /// The segments whose live records compaction may copy. A segment with one large record is not among them: of a live
-  /// one, only a gap or the head may be dead.
+  /// The segments whose live records compaction may copy. A segment with one large record is not among them: while the
+  /// record is live, only a gap or the head of the record may be dead.
   var compactable: [SegmentLoad] {
     index.segments.all.compactMap { segment in
       guard let segment, case let account = index.segments[segment], account.isSettled, account.live.count > 0,
@@ -33,7 +33,7 @@ extension CommitState {
       // copy would gain nothing.
       if account.stream == .single, account.live.count == 1, liveByteCount < byteCount { continue }
       let isMain = isMain(segment, by: rules)
-      // Kept segments are in no queue, so their bytes do not make probation long.
+      // A kept segment does not have its turn, so its bytes do not make probation long.
       let isKept = kept.contains(segment.id, liveByteCount: liveByteCount, of: byteCount)
       if !isKept {
         live.all += liveByteCount

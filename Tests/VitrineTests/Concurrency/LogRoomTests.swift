@@ -20,8 +20,8 @@ import Testing
     }
   }
 
-  /// Holds the first sync of a checkpoint until `body` has run on this many threads up to their wait, and counts
-  /// them.
+  /// Holds the first sync of a checkpoint file until `body` has run on this many threads up to their wait. Counts the
+  /// syncs of checkpoint files.
   private func duringCheckpoint(
     threads: Int, _ body: @escaping @Sendable (Int) -> Void
   ) -> (checkpoints: Guarded<Int>, done: DispatchSemaphore) {

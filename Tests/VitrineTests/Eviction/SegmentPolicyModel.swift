@@ -29,7 +29,7 @@ struct SegmentPolicyModel {
     var own = 0
   }
 
-  /// The numbers of decisions so far. By them, a test shows that its run has made the decisions that it is about.
+  /// The numbers of decisions so far. A test uses them to show that its run has made the decisions under test.
   struct Counts {
     var queuedAgain = 0
     var copied = 0
@@ -50,7 +50,8 @@ struct SegmentPolicyModel {
   var sweeps: (present: [UInt64], next: [UInt64]) = ([], [])
   var ghost = GhostModel()
   var copying = CopyModel()
-  /// Looks at segments that stayed because nearly all of their bytes are payloads of other keys.
+  /// Segments that were not emptied because nearly all of their bytes are pinned or needed by other keys, with their
+  /// live bytes at that time.
   var kept: [(id: UInt64, liveByteCount: Int)] = []
   var counts = Counts()
   private var clock = 0

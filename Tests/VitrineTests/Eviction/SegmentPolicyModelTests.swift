@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  /// Otherwise the runs would not show what the number is.
+  /// The runs test a number of the policies only if a model with another number disagrees with the store.
   @Test(arguments: Change.allCases)
   func aModelWithAnotherNumberDisagrees(_ change: Change) throws {
     let numbers = change.applied(to: SegmentPolicyNumbers(.s3fifo))
@@ -121,7 +121,7 @@ import Testing
     try run.close()
   }
 
-  /// One value of almost a segment, one that is larger than a segment, and many small ones.
+  /// A few values of almost a segment, a few that are larger than a segment, and many small ones.
   @Test(arguments: policies)
   func largeValuesAreWeighedAgainstSmallOnes(_ policy: EvictionPolicy) throws {
     let run = try SegmentPolicyRun(policy)

@@ -25,7 +25,7 @@ import Testing
     let store = try TestWorld(fileSystem: watch).open(folder.store, StoreOptions())
     try store.close()
     let written = watch.written.withLock { $0 }
-    // COUNTERS is written through a mapping.
+    // The bytes of COUNTERS are a margin: `written` counts only writes by calls, not stores through mappings.
     #expect(written.byteCount + Counters.byteCount <= 256 << 10)
     #expect(written.syncCount <= 32)
     let again = try TestWorld().open(folder.store, StoreOptions())
@@ -196,7 +196,7 @@ import Testing
     try store.close()
   }
 
-  /// A turn of the log writes what has changed, so a short log suffices.
+  /// A checkpoint writes only the entries that have changed, so a short log suffices.
   @Test func logStaysShortWithALargeIndex() throws {
     let store = try open()
     for index in 0..<20_000 {
