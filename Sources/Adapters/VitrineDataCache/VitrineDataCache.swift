@@ -14,8 +14,8 @@ public final class VitrineDataCache: Sendable {
   public enum FullQueuePolicy: Sendable {
     /// The calling thread writes the oldest queued changes itself until there is room.
     case wait
-    /// The value is not stored, and an older value of its key is removed. The call returns at once, unless removals
-    /// alone fill the queue.
+    /// The value is not stored, and an older value of its key is removed. The call returns at once if the queue has
+    /// room for the removal. Otherwise the calling thread writes the oldest queued changes itself until there is room.
     case dropNewest
   }
 
@@ -39,8 +39,8 @@ public final class VitrineDataCache: Sendable {
   ///     queue takes a value of any size.
   ///   - whenFull: The reaction to a value for which the queue has no room.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
-  /// while the cache is open, the cache creates it again.
+  /// Takes as long as the opening of a store. Throws the errors of `CacheStore.open(at:options:)`, as `StoreError`. If
+  /// the folder is deleted while the cache is open, the cache creates it again.
   public convenience init(
     path: String, sizeLimit: Int = defaultSizeLimit, timeToLive: Duration? = nil,
     queueByteLimit: Int = defaultQueueByteLimit, whenFull: FullQueuePolicy = .wait

@@ -29,8 +29,8 @@ public final class VitrineDiskStorage: Sendable {
   ///   - sizeLimit: The largest size of the folder, in bytes, at least 1 MiB; 0 for the default budget of a store.
   ///   - expiration: The expiry of values that are stored without one.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
-  /// while the storage is open, the next change creates it again.
+  /// Takes as long as the opening of a store. Throws the errors of `CacheStore.open(at:options:)`, as `StoreError`. If
+  /// the folder is deleted while the storage is open, the next change creates it again.
   public convenience init(
     path: String, sizeLimit: Int = 0, expiration: StorageExpiration = defaultExpiration
   ) throws {

@@ -36,8 +36,8 @@ extension VitrineJournaledCache {
     /// Sets a value to the UTF-8 bytes of a text.
     public func set(_ text: String, at index: Int) { set(Data(text.utf8), at: index) }
 
-    /// Ends the edit, and replaces all values that it has set together. The other values stay. After any crash, all new
-    /// values are in the cache or none.
+    /// Ends the edit. Replaces together all values that the edit has set. The other values stay. After any crash, all
+    /// new values are in the cache or none.
     ///
     /// Takes about as long as a put of the values. After an error, the edit has ended and the entry has its old values.
     /// Throws ``JournaledCacheError/missingValue(index:)`` if the entry is new and not all values are set,

@@ -37,8 +37,8 @@ public final class VitrineJournaledCache: Sendable {
   ///     removes all entries.
   ///   - maxSize: The largest size of the folder, in bytes, at least 1 MiB.
   ///
-  /// A store that is too damaged to open is replaced by an empty one. Takes as long as the opening of a store, and
-  /// throws the same errors as `StoreError`.
+  /// A store that is too damaged to open is replaced by an empty one. Takes as long as the opening of a store. Throws
+  /// the errors of `CacheStore.open(at:options:)`, as `StoreError`.
   public init(path: String, appVersion: Int, valueCount: Int, maxSize: Int) throws {
     guard (1...1000).contains(valueCount) else {
       throw StoreError.invalidArgument("an entry has 1 to 1000 values, not \(valueCount)")

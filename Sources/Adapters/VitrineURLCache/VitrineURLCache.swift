@@ -26,8 +26,8 @@ public final class VitrineURLCache: URLCache, @unchecked Sendable {
   ///   - diskCapacity: The largest size of the folder, in bytes, at least 1 MiB.
   ///   - memoryCapacity: Most bytes of responses that may be kept in memory only. Other responses take none of it.
   ///
-  /// Takes as long as the opening of a store, and throws the same errors as `StoreError`. If the folder is deleted
-  /// while the cache is open, the next change creates it again.
+  /// Takes as long as the opening of a store. Throws the errors of `CacheStore.open(at:options:)`, as `StoreError`. If
+  /// the folder is deleted while the cache is open, the next change creates it again.
   public convenience init(path: String, diskCapacity: Int, memoryCapacity: Int = 4 << 20) throws {
     let options = StoreOptions(byteBudget: diskCapacity, recreatesIfRemoved: true)
     self.init(store: try CacheStore.open(at: path, options: options), memoryCapacity: memoryCapacity)
@@ -38,7 +38,8 @@ public final class VitrineURLCache: URLCache, @unchecked Sendable {
     self.store = store
     memory = MemoryResponses(capacity: memoryCapacity)
     #if canImport(FoundationNetworking)
-      // Without a path, `URLCache` would create a folder among the caches of the user. It writes nothing to this one.
+      // Without a path, `URLCache` would create a folder among the caches of the user. `URLCache` writes nothing to the
+      // folder of the store.
       super.init(memoryCapacity: memoryCapacity, diskCapacity: 0, diskPath: store.path)
     #else
       super.init(memoryCapacity: memoryCapacity, diskCapacity: 0, diskPath: nil)
@@ -73,7 +74,7 @@ public final class VitrineURLCache: URLCache, @unchecked Sendable {
   }
 
   /// Stores a response as its policy allows: in the store, in memory, or not at all. Replaces the older response to the
-  /// request, unless the policy is `notAllowed`.
+  /// request, unless the policy is `notAllowed` or the response is partial (status 206).
   ///
   /// A response whose URL and header fields need more than 65,536 bytes is not stored. Takes about as long as a put.
   public override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {

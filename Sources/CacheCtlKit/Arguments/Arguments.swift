@@ -33,7 +33,7 @@ public struct Arguments: Sendable {
     try checkPositionals(specification)
   }
 
-  /// Returns whether an option without value was given.
+  /// Returns whether an option was given, with or without a value.
   public func has(_ option: Option) -> Bool { values[option] != nil }
 
   /// Returns the value of an option that is given at most once.

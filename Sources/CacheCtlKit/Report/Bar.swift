@@ -33,7 +33,7 @@ public struct Bar: Sendable {
     text(live: min(part, whole), dead: 0, free: max(0, whole - part))
   }
 
-  /// Draws a bar with the length of its value among others, without the rest.
+  /// Draws `part` as a bar whose full width stands for `largest`. The rest of the width is left out.
   public func plain(_ part: Int, of largest: Int) -> String {
     String(repeating: symbols.live, count: Bar.divide(width, among: [part, max(0, largest - part)])[0])
   }

@@ -7,7 +7,7 @@ final class AnimationCanvas {
   private let size: PixelSize
   private let bytesPerRow: Int
   private let pixels: PixelMemory
-  /// The pixels under the last frame, if they return after it.
+  /// The pixels that were on the canvas under the last frame with the disposal `restore`; nil before the first one.
   private var saved: PixelMemory?
   /// The last frame, whose pixels are to be disposed of.
   private var last: AnimationPart?
@@ -49,7 +49,7 @@ final class AnimationCanvas {
     last = part
   }
 
-  /// Removes the pixels of the last frame, as it asks for.
+  /// Disposes of the last frame by its disposal: keeps its pixels, clears them, or restores those under the frame.
   private func dispose() {
     guard let last else { return }
     switch last.disposal {

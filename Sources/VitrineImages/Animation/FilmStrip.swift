@@ -3,9 +3,9 @@ import Vitrine
 /// The layout of a stored animation: a header, the time of each frame, and the bitmaps of all frames, which can be
 /// mapped without a copy.
 ///
-/// The header has 32 bytes, and its numbers are little-endian: the text `VSTRIP01`; then, of 4 bytes each, the number
-/// of frames, the number of plays or 0 for no end, the width, the height, the bytes of a row, and the format of the
-/// pixels. The time of a frame follows as 4 bytes in milliseconds. Each bitmap begins at a multiple of 64.
+/// The header has 32 bytes. It begins with the text `VSTRIP01`. Six little-endian numbers of 4 bytes follow: the number
+/// of frames, the number of plays (0 for no end), the width, the height, the bytes of a row, and the format of the
+/// pixels. Then each frame has its time in milliseconds, in 4 bytes. Each bitmap begins at a multiple of 64.
 struct FilmStrip: Sendable, Hashable {
   let layout: BitmapLayout
   let durations: [Duration]

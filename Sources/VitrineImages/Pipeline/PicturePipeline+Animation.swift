@@ -14,7 +14,7 @@ extension PicturePipeline {
     // A request of preheating priority waits for the preheating places, so it must not hold preheating back.
     if request.priority == .preheating { return try await pictures.animation(request, interest: interest) }
     preheater.requestBegan()
-    // The still picture may be wanted as before.
+    // The call does not load the still picture, so a preheating of the still picture stays wanted.
     defer { preheater.requestEnded(request, hasSucceeded: false) }
     return try await pictures.animation(request, interest: interest)
   }

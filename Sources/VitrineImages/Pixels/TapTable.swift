@@ -15,7 +15,7 @@ struct TapTable {
 
   /// - Parameters:
   ///   - start: The start of the part of the source that becomes the target, in source pixels. The part may extend
-  ///     beyond the source; the pixels at its end fill the rest.
+  ///     beyond the source; the first or the last pixel of the source fills the rest.
   ///   - length: The length of the part, in source pixels.
   ///   - sourceCount: The number of source pixels.
   ///   - count: The number of target pixels.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The cosines of which both hashes are sums: `cos(pi * wave * (position + shift) / count)`.
+/// The cosines that BlurHash and ThumbHash add up: `cos(pi * wave * (position + shift) / count)`.
 struct CosineTable {
   let waveCount: Int
   let count: Int

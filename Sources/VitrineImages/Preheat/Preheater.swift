@@ -126,7 +126,7 @@ final class Preheater: Sendable {
     setTimer()
   }
 
-  /// Records that a request ended that does not hold preheating back.
+  /// Records the end of a request that did not hold preheating back.
   func answered(_ request: PictureRequest) { state.withLock { $0.queue.forget(Wish(request)) } }
 
   // MARK: Loading

@@ -46,8 +46,8 @@ public protocol ImageStorage: Sendable {
     _ draw: @escaping @Sendable (inout MutableRawSpan) throws -> Void
   ) async throws -> StoredStyled?
 
-  /// Records that an original with this digest arrived that is not stored. Pictures of a different original must become
-  /// misses. Throws if the change fails.
+  /// Records that an original with this digest has arrived and is not stored. Pictures of a different original must
+  /// become misses. Throws if the change fails.
   func noteOriginal(_ digest: Digest, for key: String) async throws
 
   /// Returns a picture to show until the requested one is loaded, or nil. Must be fast. If it throws, the pipeline

@@ -2,8 +2,8 @@ import Vitrine
 
 /// A description of the changes to a picture before it is shown. Its name is the second half of a key in the store.
 ///
-/// The grammar of the names, in EBNF, follows. ``init(name:draw:)`` accepts exactly these names. So each style has one
-/// name, and each name one style:
+/// The grammar of the names, in EBNF, follows. ``init(name:draw:)`` accepts exactly these names, within the limits of
+/// ``init(_:scale:format:)``. So each style has one name, and each name one style:
 ///
 /// ```
 /// style     = "original" | ( square | rectangle | rounded | free ) , [ "@" , number , "x" ] , [ ":" , format ] ;
@@ -41,9 +41,10 @@ public struct ImageStyle: Sendable {
   /// The name in the form of the store's keys.
   public let key: Style
 
-  /// Creates a style. Throws `invalidStyle` if the parts contradict each other or are out of bounds: sides of 1 to
-  /// 16,384 pixels; a radius above 0 and up to half of the shorter side; a border that leaves some of the inside; a
-  /// format with alpha for corners; scales of 0.125 to 16; a name of at most 255 bytes.
+  /// Creates a style. Throws `invalidStyle` if the parts contradict each other or are out of bounds: sides above 0 and
+  /// of at most 16,384 pixels; a radius above 0 and up to half of the shorter side; a border that leaves some of the
+  /// inside; a format with alpha for corners; scales of 0.125 to 16; the bounds of ``FreeForm``; a name of at most 255
+  /// bytes.
   public init(_ shape: Shape, scale: Points = 1, format: PixelFormat = .bgra8888) throws(ImageError) {
     self.shape = shape
     self.scale = scale

@@ -4,7 +4,8 @@ import Vitrine
 enum EntityTag {
   static func text(_ digest: Digest) -> String { "\"\(digest)\"" }
 
-  /// Whether a list of tags, as of `If-None-Match`, has the tag. `*` has each. A weak tag counts if `weakly`.
+  /// Whether a list of tags, such as that of `If-None-Match`, contains the tag. `*` contains every tag. If `weakly`, a
+  /// weak tag counts as its strong form.
   static func list(_ list: String, has tag: String, weakly: Bool) -> Bool {
     list.split(separator: ",").contains { word in
       var word = word.drop { $0 == " " || $0 == "\t" }

@@ -41,8 +41,8 @@ extension ItemStore {
   static let collectedByteCount = 1 << 20
   private static let longestJoined = 8 << 20
 
-  /// Prepares for the value of a request. Throws `tooLarge` if the value is longer than the limit, and `noSpace` if
-  /// other values that are written to the store while they arrive use up the budget. Throws errors of the store.
+  /// Prepares for the value of a request. Throws `tooLarge` if the value is longer than the limit, and `noSpace` if the
+  /// share of the byte budget for values that the store takes while they arrive is used up. Throws errors of the store.
   func begin(_ request: StorageRequest) throws(StoreError) -> ArrivedValue {
     if isReadOnly { throw .readOnly }
     let isJoined = request.verb == .append || request.verb == .prepend || request.acceptsStale

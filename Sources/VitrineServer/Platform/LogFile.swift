@@ -10,7 +10,8 @@
 enum LogFile {
   static let standardOutput = STDOUT_FILENO
 
-  /// Opens a file for appending. A named pipe without a reader is an error: the program would wait for one.
+  /// Opens a file for appending. A named pipe without a reader is an error, because a blocking open would wait for a
+  /// reader.
   static func open(_ path: String) throws(ServerError) -> Int32 {
     #if canImport(Glibc)
       let opened = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)

@@ -1,4 +1,5 @@
-/// Every disk that a loss of power during a recorded run could leave, one after the other, without repetition.
+/// Disks that a loss of power during a recorded run could leave, one after the other, without repetition. At each
+/// moment, the policies of a selection determine the disks.
 ///
 /// The journal is read once. Iterate from one thread. To use two processors, make an exploration for each with its own
 /// share of `moments`.

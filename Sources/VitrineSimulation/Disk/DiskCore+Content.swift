@@ -27,7 +27,8 @@ extension DiskCore {
     return count
   }
 
-  /// Returns bytes of an earlier moment at the file's present length, with zeros where it was shorter then.
+  /// Fills the buffer with bytes of an earlier moment, at the file's present length. Zeros stand where the file was
+  /// shorter then.
   private func readStale(
     _ file: LiveFile, _ part: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
   ) {
@@ -49,8 +50,8 @@ extension DiskCore {
     offset + byteCount + count <= file.byteCount ? offset + byteCount : 0
   }
 
-  /// Returns the number of bytes that a shortened write counts as written: all, if the file has the other bytes
-  /// already.
+  /// Returns the number of bytes that a shortened write counts as written: all, if the file already has the bytes that
+  /// are cut off.
   private func writtenByteCount(
     _ file: LiveFile, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int, cutTo cut: Int
   ) -> Int {

@@ -45,8 +45,8 @@ struct FaultInjection: CustomStringConvertible {
 
   var harm: Harm {
     switch (call, effect) {
-    // A passing failure says nothing about the content of the disk. Interrupted reads never arrive here: the file
-    // system repeats them, and one that continues to fail is like any failed read.
+    // A passing failure says nothing about the content of the disk. Interrupted reads are excepted: a real file system
+    // repeats them, so one that reaches the engine counts like any failed read.
     case (_, .descriptors), (_, .memory): .none
     case (let call, .interrupted) where call != .read: .none
     case (.write, .misdirected): .pagesAreWrong

@@ -39,8 +39,8 @@ struct FaultRun {
     return unheard + (harm(store) == .none ? 0 : store.toldLosses)
   }
 
-  /// Returns the verification mode of an inspection. The modes take turns. If pages are wrong, only modes that check
-  /// payloads are used.
+  /// Returns the verification mode of an inspection, drawn from the seed and the moment. If pages are wrong, only modes
+  /// that check payloads are used.
   private func verification(_ moment: Int) -> Verification {
     let modes: [Verification] = mostHarm == .pagesAreWrong ? [.firstRead, .always] : [.firstRead, .always, .never]
     return modes[Int(mixed(seed, UInt64(moment)) % UInt64(modes.count))]

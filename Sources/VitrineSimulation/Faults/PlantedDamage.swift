@@ -1,7 +1,7 @@
 import Vitrine
 
 /// Damage of a closed store, of a kind and at a place that follow from its number: a bit, a sector, a page from
-/// another place or an earlier time, a truncated or removed file.
+/// another place or an earlier time, eight bytes as a length that no file has, a truncated or removed file.
 struct PlantedDamage: CustomStringConvertible {
   let number: Int
 

@@ -1,7 +1,8 @@
 import Vitrine
 
-/// All changes of a disk since it was made or its history folded, oldest first, behind the disk before them: the two
-/// determine everything about durability. A stopped disk takes no more changes.
+/// A disk before its first recorded operation, and all operations since, oldest first. The two determine everything
+/// about durability. The record begins when the disk is made, and again at each fold. A stopped disk takes no more
+/// changes.
 struct DiskJournal: Swift.Sequence, Sendable {
   /// The disk before the first operation.
   private(set) var initial: DiskState

@@ -53,7 +53,7 @@ package struct Content: Equatable, Sendable {
     fixed.map { .at($0) } ?? idle.map { .afterIdle($0) }
   }
 
-  /// Options that put the content again, without a source known to the store.
+  /// Options that put the content again, with the source that the caller has named or with none.
   var options: PutOptions {
     var options = PutOptions(metadata: metadata, source: namedSource.map { .named($0) } ?? SourceOption.none)
     options.layout = layout

@@ -42,8 +42,8 @@ struct FetchStorage: ImageStorage {
   /// The stored pictures that were used. The reader has not counted these uses.
   var usedKeys: Set<CacheKey> { notes.withLock { $0.used } }
 
-  /// Whether the store has the picture in the requested style or as an original, or none of its key was to be stored.
-  /// Call it after ``finish()``.
+  /// Whether the store has the picture in the requested style or as an original. True also if no picture of its key was
+  /// to be stored. Call it after ``finish()``.
   func isKept(_ request: PictureRequest) -> Bool {
     let (isWanted, isStored) = notes.withLock { ($0.wanted.contains(request.key), $0.stored.contains(request.key)) }
     if !isWanted { return true }
@@ -153,7 +153,7 @@ struct FetchStorage: ImageStorage {
     for key in keys { try await change(key) { try await $0.remove([key]) } }
   }
 
-  /// No command asks for it.
+  /// No command calls this.
   func retain(only keys: [String], prefix: String?) async throws {
     try await writer.change { try await $0.retain(only: keys, prefix: prefix) }
   }

@@ -5,7 +5,7 @@ import Vitrine
 struct EntryTally {
   struct Sum {
     var entryCount = 0
-    /// Bytes that gets return.
+    /// The bytes of the values, as gets return them.
     var byteCount = 0
   }
 

@@ -25,7 +25,7 @@
       var allowsPrivateAddresses = false
       /// The time limit of a picture.
       var seconds = 30
-      /// The largest age at which an origin is asked again.
+      /// The longest lifetime in seconds. After it, the origin is asked again.
       var mostAgeSeconds = 86_400
     }
 

@@ -144,7 +144,7 @@
       return options
     }
 
-    /// The begin of a value of `--http` that names a socket of the file system.
+    /// The prefix of a value of `--http` that names a socket of the file system.
     private static let unixPrefix = "unix:"
 
     private static func isPath(_ address: ServerAddress) -> Bool {

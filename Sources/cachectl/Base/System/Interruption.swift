@@ -7,7 +7,7 @@ package enum Interruption {
 
   package static var isWanted: Bool { hasBeenAsked.load(ordering: .relaxed) || isPending }
 
-  /// Whether a signal waits that this thread blocks, as a server does for its whole life.
+  /// Whether one of the signals is pending and blocked on this thread. A server blocks both for its whole life.
   private static var isPending: Bool {
     var pending = sigset_t()
     return sigpending(&pending) == 0 && [SIGINT, SIGTERM].contains { sigismember(&pending, $0) == 1 }
