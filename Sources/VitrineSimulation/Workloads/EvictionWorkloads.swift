@@ -15,28 +15,87 @@ enum EvictionWorkloads {
     try store.checkHeld()
   }
 
-  static let cleaning = CrashWorkload(
-    "cleaning", summary: "puts into a full store that reclaims space by segments",
-    options: StoreOptions(byteBudget: 2 << 20, segmentByteCount: 96 << 10, policy: .s3fifo)
+  static let cleaning = full(
+    "cleaning", summary: "puts into a full store that reclaims space by segments", policy: .s3fifo
   ) { store, numbers in
-    for number in 0..<90 {
-      try store.put("k\(number)", RecordedStore.bytes(12_000 + number % 7 * 3000, number))
-      if number % 3 == 0 { store.use("k\(number)") }
-    }
-    // A payload outlives its own key.
-    try store.put("sharer", RecordedStore.bytes(12_000 + 80 % 7 * 3000, 80))
-    try store.begin()
-    for number in 90..<104 {
-      for _ in 0..<3 { store.use("k\(numbers.below(number))") }
-      // Keys that were evicted come back.
-      let name = numbers.chance(40) ? "k\(numbers.below(90))" : "k\(number)"
-      try store.put(name, RecordedStore.bytes(9000 + numbers.below(30_000), number), synced: numbers.chance(30))
-      if numbers.chance(20) { try store.put("single", RecordedStore.bytes(100_000, number)) }
-      if numbers.chance(10) { try store.remove("k\(numbers.below(90))") }
-      if numbers.chance(30) { store.upkeep() }
-    }
+    for number in 90..<104 { try change(store, number, &numbers) }
     if numbers.chance(30) { try store.reopen() }
-    try store.put("last", RecordedStore.bytes(30_000, 200), synced: true)
+  }
+
+  static let sieve = full(
+    "sieve", summary: "puts into a full store that reclaims segments in sweeps", policy: .sieve
+  ) { store, numbers in
+    for number in 90..<104 { try change(store, number, &numbers) }
+    if numbers.chance(30) { try store.reopen() }
+  }
+
+  static let policies = full(
+    "policies", summary: "a full store that each opening gives another policy", policy: .lru
+  ) { store, numbers in
+    let policies: [EvictionPolicy] = [.lru, .fifo, .sieve, .s3fifo]
+    for round in 0..<3 {
+      store.options.policy = policies[numbers.below(policies.count)]
+      try store.reopen()
+      for number in 0..<4 { try change(store, 90 + 5 * round + number, &numbers) }
+    }
+  }
+
+  /// A workload of a store that 91 entries of 12 to 30 kB have filled. One payload belongs to two keys. The body is
+  /// followed by a synced put.
+  private static func full(
+    _ name: String, summary: String, policy: EvictionPolicy, _ body: @escaping CrashWorkload.Body
+  ) -> CrashWorkload {
+    CrashWorkload(
+      name, summary: summary,
+      options: StoreOptions(byteBudget: 2 << 20, segmentByteCount: 96 << 10, policy: policy)
+    ) { store, numbers in
+      for number in 0..<90 {
+        try store.put("k\(number)", RecordedStore.bytes(12_000 + number % 7 * 3000, number))
+        if number % 3 == 0 { store.use("k\(number)") }
+      }
+      // A payload outlives its own key.
+      try store.put("sharer", RecordedStore.bytes(12_000 + 80 % 7 * 3000, 80))
+      try store.begin()
+      try body(store, &numbers)
+      try store.put("last", RecordedStore.bytes(30_000, 200), synced: true)
+    }
+  }
+
+  /// Uses three entries, and puts one, which may be an evicted one. Sometimes puts a value of a segment, changes the
+  /// head of an entry, removes an entry, or does the upkeep.
+  private static func change(
+    _ store: RecordedStore, _ number: Int, _ numbers: inout any RandomNumberGenerator
+  ) throws {
+    for _ in 0..<3 { store.use("k\(numbers.below(number))") }
+    let name = numbers.chance(40) ? "k\(numbers.below(90))" : "k\(number)"
+    try store.put(name, RecordedStore.bytes(9000 + numbers.below(30_000), number), synced: numbers.chance(30))
+    if numbers.chance(20) { try store.put("single", RecordedStore.bytes(100_000, number)) }
+    // The room for the head of an older entry could be made by the eviction of that entry.
+    if numbers.chance(30) { try store.setMetadata(name, RecordedStore.bytes(300, number)) }
+    if numbers.chance(10) { try store.remove("k\(numbers.below(90))") }
+    if numbers.chance(30) { store.upkeep() }
+  }
+
+  /// Another program takes room of the disk and gives it back.
+  static let scarce = CrashWorkload(
+    "scarce", summary: "a disk with fewer free bytes than the store must leave",
+    options: StoreOptions(byteBudget: 3 << 20, minimumFreeBytes: 1 << 20, segmentByteCount: 64 << 10)
+  ) { store, numbers in
+    for number in 0..<60 { try store.put("k\(number)", RecordedStore.bytes(20_000, number)) }
+    try store.begin()
+    let disk = store.world.disk
+    for turn in 0..<2 {
+      disk.setCapacity(disk.usedByteCount + (1 << 20) - numbers.below(500_000))
+      for number in 0..<3 {
+        try store.put(
+          "k\(numbers.below(70))", RecordedStore.bytes(5000 + numbers.below(30_000), 100 + 10 * turn + number),
+          synced: numbers.chance(50))
+        if numbers.chance(50) { store.upkeep() }
+      }
+      disk.giveRoom()
+      if numbers.chance(30) { try store.reopen() }
+    }
+    try store.put("last", RecordedStore.bytes(80, 90), synced: true)
   }
 
   static let entries = CrashWorkload(

@@ -45,11 +45,15 @@ final class KillWriter: @unchecked Sendable {
       (self.operations, self.removesAll, self.evicts) = (operations, removesAll, evicts)
     }
 
-    /// Small segments and a small log, so that both rotate all the time. The modes of verification take turns.
+    /// Small segments and a small log, so that both rotate all the time. The modes of verification and the policies
+    /// take turns.
     var options: StoreOptions {
       StoreOptions(
-        byteBudget: byteBudget, segmentByteCount: 256 << 10, verification: verification, waitForLockMilliseconds: 5000)
+        byteBudget: byteBudget, segmentByteCount: 256 << 10, policy: policy, verification: verification,
+        waitForLockMilliseconds: 5000)
     }
+
+    private var policy: EvictionPolicy { [.s3fifo, .lru, .sieve, .fifo][life / 3 % 4] }
 
     /// Whether the writer may open far fewer files than there are segments.
     var isScarce: Bool { life % 3 == 1 }
