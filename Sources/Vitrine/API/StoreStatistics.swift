@@ -46,8 +46,7 @@ public struct StoreStatistics: Sendable {
     public var recordsMoved: Int
     /// Bytes of the copied records.
     public var bytesMoved: Int
-    /// Number of segments that compaction emptied. Segments that eviction empties under `s3fifo` and `sieve` do not
-    /// count, although the other numbers include their copied records.
+    /// Number of segments that had no live bytes after their records were copied.
     public var segmentsFreed: Int
   }
 

@@ -52,4 +52,7 @@ struct SpaceRecord {
     compaction.byteCount += step.byteCount
     compaction.segmentCount += step.segmentCount
   }
+
+  /// Notes a segment that the copying of its last live records freed.
+  mutating func noteFreedSegment() { compaction.segmentCount += 1 }
 }

@@ -11,6 +11,8 @@ struct Adoption {
   /// needs, and before `STORE` is rewritten from it. `hasFailed`: a sync failed before. Then the checkpoint is first
   /// written again, because the kernel may count pages as clean that never reached the disk.
   ///
+  /// The other file is synced too: a process that died while it grew may have left its length in memory only.
+  ///
   /// A newer checkpoint that could not be read is erased, since the log leads on from this one.
   func secureCheckpoint(_ checkpoints: inout CheckpointSet, hasFailed: Bool) throws(StoreError) {
     do throws(SystemError) {

@@ -107,7 +107,9 @@ struct Creation {
       position: WALPosition(use: 0, offset: WALFileHeader.frameStart, sequence: Sequence.first(ofOpening: 0)),
       opening: 0, nextRecord: 1, made: environment.clock.wallMilliseconds(), nextSegment: 1,
       identity: identity)
-    guard var index = CatalogWriter(identity: identity) else { return (file, header) }
+    guard var index = CatalogWriter(identity: identity) else {
+      throw SystemError(code: SystemError.noMemory, operation: "allocate", path: "index")
+    }
     index.noteSegment(firstSegment - 1)
     if identity.hasPieces {
       try index.rootBody(header: &header) { _ in 0 }.write([], to: file, header: &header)

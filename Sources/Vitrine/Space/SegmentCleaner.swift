@@ -166,6 +166,9 @@ final class SegmentCleaner: StorePart {
     }
     step.removedCount = try evict(drops, of: victim, most: &most, upkeep)
     let rescued = try rescueShared(drops, segment, upkeep)
+    if moved.recordCount + rescued.recordCount > 0 {
+      commitLock.withLock { held in if held.state[segment].isDead { held.state.record.noteFreedSegment() } }
+    }
     try retirement.retireDeadSegments(upkeep)
     step.hasProgressed = step.removedCount > 0 || moved.hasChanged || rescued.hasChanged
     return step

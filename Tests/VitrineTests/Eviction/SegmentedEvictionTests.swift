@@ -48,6 +48,16 @@ import Testing
     try store.close()
   }
 
+  @Test func segmentsOfWhichUsedEntriesWereCopiedCountAsFreed() throws {
+    let store = try open()
+    try put(store, "mixed", 0..<900)
+    for number in stride(from: 0, to: 900, by: 3) { use(store, "mixed", number..<number + 1) }
+    try put(store, "scan", 0..<2000)
+    let compaction = store.statistics().compaction
+    #expect(compaction.recordsMoved > 20 && compaction.segmentsFreed > 0, "\(compaction)")
+    try store.close()
+  }
+
   /// The file of the sparsest segment may be missing, or its records may find no room.
   @Test func aSegmentThatCannotBeEmptiedIsNotTriedAgain() throws {
     let store = try open()

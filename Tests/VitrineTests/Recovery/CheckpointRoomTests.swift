@@ -14,6 +14,22 @@ import Testing
     try store.close()
   }
 
+  /// A process that died while the older file grew may have left its new length in memory only.
+  @Test func anOpeningSyncsBothCheckpointFiles() throws {
+    let disk = MemoryDisk()
+    let world = TestWorld(fileSystem: disk)
+    let store = try world.open("store", StoreOptions(byteBudget: 8 << 20))
+    try store.put([1], for: "k")
+    try store.close()
+    let synced = Guarded<Set<String>>([])
+    disk.onSync.withLock { hook in hook = { path in _ = synced.withLock { $0.insert(path) } } }
+    let again = try world.open("store", StoreOptions())
+    disk.onSync.withLock { $0 = nil }
+    let files = synced.withLock { $0 }
+    #expect(files.isSuperset(of: ["checkpoints/0.checkpoint", "checkpoints/1.checkpoint"]), "\(files)")
+    try again.close()
+  }
+
   @Test func theFilesOfTheIndexGrowWithinTheBudget() throws {
     let budget = 2 << 20
     let store = try TestWorld(fileSystem: MemoryDisk()).open("store", StoreOptions(byteBudget: budget))
