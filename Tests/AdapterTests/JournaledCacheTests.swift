@@ -147,6 +147,18 @@ import VitrineJournaledCache
     #expect(try cache.remove("k") && cache.snapshot("k") == nil && cache.size == 0)
   }
 
+  @Test func anEntryOfWhichAValueIsMissingIsRemovedAsNone() throws {
+    let cache = try open()
+    try set(cache, "k", "A", "B")
+    try cache.close()
+    let store = try CacheStore.open(at: world.path, options: StoreOptions(byteBudget: 2 << 20, policy: .lru))
+    let style = try #require(Style("value-1"))
+    #expect(try store.remove(CacheKey("k", style)))
+    try store.close()
+    let again = try open()
+    #expect(try again.snapshot("k") == nil && !again.remove("k") && again.size == 0)
+  }
+
   @Test(arguments: ["", "A", "a b", "a/b", "é", "a\n", String(repeating: "k", count: 121)])
   func invalidKeyIsAnError(_ key: String) throws {
     let cache = try open()

@@ -105,7 +105,10 @@ public final class VitrineJournaledCache: Sendable {
     return try state.withLock { state in
       if state.isClosed { throw JournaledCacheError.closed }
       if state.edits[key] != nil { return false }
-      return try store.removeMany(styles.map { CacheKey(key, $0) }) > 0
+      let keys = styles.map { CacheKey(key, $0) }
+      // If a value was evicted, the entry is gone, and the rest of its values are removed.
+      let isThere = keys.allSatisfy { store.contains($0) }
+      return try store.removeMany(keys) > 0 && isThere
     }
   }
 

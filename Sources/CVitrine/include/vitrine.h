@@ -683,9 +683,9 @@ typedef struct vitrine_problem {
 typedef void (*vitrine_problem_function)(void *context, const vitrine_problem *problem);
 
 /*
- * Reads and checks every live byte, and changes nothing. `report` may be NULL; the caller sets its `size`. `problem`
- * may be NULL; it is called for each problem, after the check. Returns OK if the check finished, with or without
- * problems.
+ * Reads and checks every live byte. Restores records of which only the log has an intact copy, as a get does, and
+ * changes nothing else. `report` may be NULL; the caller sets its `size`. `problem` may be NULL; it is called for each
+ * problem, after the check. Returns OK if the check finished, with or without problems.
  * Cost: O(live bytes), read from the disk. Errors: BAD_HANDLE, INVALID_ARGUMENT, CLOSED, SYSTEM.
  */
 VITRINE_API vitrine_status vitrine_verify(

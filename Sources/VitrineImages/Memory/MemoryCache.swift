@@ -67,7 +67,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// memory shortage. O(values removed).
   public func trim(toCostShare share: Double) {
     let gone = state.withLock { state in
-      let share = share.isNaN ? 0 : min(max(share, 0), 1)
+      if share >= 1 { return [] }
+      let share = share.isNaN ? 0 : max(share, 0)
       return state.trim(cost: Int((Double(state.totalCost) * share).rounded(.down)), count: share == 0 ? 0 : .max)
     }
     withExtendedLifetime(gone) {}

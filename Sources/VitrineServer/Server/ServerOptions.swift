@@ -19,7 +19,10 @@ public enum ServerAddress: Sendable, Hashable, CustomStringConvertible {
         return nil
       }
     }
-    guard !host.isEmpty, let number = UInt16(port) else { return nil }
+    // `UInt16` also takes a sign.
+    guard !host.isEmpty, port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(port) else {
+      return nil
+    }
     self = .tcp(host: host == "*" ? "" : host, port: number)
   }
 

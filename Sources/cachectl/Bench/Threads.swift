@@ -20,12 +20,17 @@ enum Threads {
   {
     let gate = Gate(count)
     var threads: [pthread_t] = []
-    for index in 0..<count {
-      threads.append(
-        try create {
-          gate.wait()
-          body(index)
-        })
+    do throws(Failure) {
+      for index in 0..<count {
+        threads.append(
+          try create {
+            if gate.wait() { body(index) }
+          })
+      }
+    } catch {
+      gate.giveUp()
+      for thread in threads { pthread_join(thread, nil) }
+      throw error
     }
     let start = gate.open()
     for thread in threads { pthread_join(thread, nil) }
@@ -54,13 +59,22 @@ enum Threads {
 private final class Gate: Sendable {
   private let missing: Atomic<Int>
   private let isOpen = Atomic(false)
+  private let isGivenUp = Atomic(false)
 
   init(_ count: Int) { missing = Atomic(count) }
 
-  func wait() {
+  /// Returns true once the gate is open, or false if it stays closed.
+  func wait() -> Bool {
     missing.subtract(1, ordering: .acquiringAndReleasing)
-    while !isOpen.load(ordering: .acquiring) { sched_yield() }
+    while !isOpen.load(ordering: .acquiring) {
+      if isGivenUp.load(ordering: .acquiring) { return false }
+      sched_yield()
+    }
+    return true
   }
+
+  /// Ends all waits, because not all threads could be started.
+  func giveUp() { isGivenUp.store(true, ordering: .releasing) }
 
   /// Returns the time at which it opened.
   func open() -> UInt64 {

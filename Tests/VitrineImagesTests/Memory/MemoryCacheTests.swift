@@ -69,6 +69,17 @@ import Testing
     #expect(cache["again"] == 1)
   }
 
+  @Test func anyShareOfAnyCostIsTaken() {
+    let cache = MemoryCache<String, Int>(limits: .init(cost: .max))
+    cache.insert(1, for: "all", cost: .max)
+    for share in [1, 7, .infinity] {
+      cache.trim(toCostShare: share)
+      #expect(cache["all"] == 1)
+    }
+    cache.trim(toCostShare: 1 - 0x1p-53)
+    #expect(cache.count == 0)
+  }
+
   /// The deinitializer of a value may do anything, such as use the cache.
   @Test func evictedValuesAreReleasedOutsideTheLock() {
     final class Asking: Sendable {

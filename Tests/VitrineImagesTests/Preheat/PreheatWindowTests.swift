@@ -81,6 +81,16 @@ import VitrineImages
     #expect(!isThere(window.update(visible: 0..<(.infinity), in: rows)))
     _ = window.update(visible: 0..<600, in: rows)
     #expect(UniformGrid(itemCount: -5, columnCount: 0, rowLength: .nan).items(in: 0..<10).isEmpty)
+    var changed = UniformGrid(itemCount: 100, columnCount: 4, rowLength: 100)
+    changed.columnCount = 0
+    #expect(changed.columnCount == 1 && changed.items(in: 0..<10) == 0..<1)
+    changed.columnCount = .max
+    #expect(changed.items(in: 0..<1000) == 0..<100 && changed.items(in: 100..<1000).isEmpty)
+    changed.itemCount = .max
+    #expect(changed.items(in: 0..<1000) == 0..<Int.max)
+    (changed.columnCount, changed.rowLength, changed.start) = (1, -1, .nan)
+    #expect(changed.start == 0 && changed.rowLength > 0)
+    #expect(changed.items(in: -10..<1e300) == 0..<Int.max)
   }
 
   /// A caller that applies all changes holds exactly the items of the window, however the list scrolls.
