@@ -5,8 +5,9 @@
 /// less than that, so compare the estimates with each other, and with ``missRatio``, the measured ratio of the same
 /// requests.
 ///
-/// Each opening for writing begins a new curve. Until it has counted ``leastRequestCount`` requests, the statistics
-/// have the curve of an earlier opening. Gets of read-only openings do not count.
+/// Each opening for writing begins a new curve, from about one key in 64. Until it follows 32 keys and has counted
+/// ``leastRequestCount`` requests, the statistics have the curve of an earlier opening. For this number, the first hit
+/// of a key that was put before the opening does not count. Gets of read-only openings do not count.
 public struct MissCurve: Sendable, Equatable {
   /// The estimate for one size.
   public struct Point: Sendable, Equatable {
@@ -18,7 +19,7 @@ public struct MissCurve: Sendable, Equatable {
     public var missRatio: Double
   }
 
-  /// The number of requests from which on an opening has a curve.
+  /// The least number of requests for a curve. First hits of keys that were put before the opening do not count.
   public static let leastRequestCount = 10_000
 
   /// The estimates for an eighth, a quarter, half, once, twice, four and eight times the byte budget. If the store

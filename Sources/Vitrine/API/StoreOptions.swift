@@ -13,9 +13,10 @@ public struct StoreOptions: Sendable {
   public var entryBudget: Int?
   /// Bytes of the disk that the store leaves free for other programs; 0 for no minimum. Default: no minimum.
   ///
-  /// While fewer are free, the store evicts entries and shrinks its files, down to a store without entries. A put that
-  /// needs a new segment then evicts other entries or throws `noSpace`. An open store compares the free bytes with the
-  /// minimum before each new segment and once a second. A value above ``largestByteBudget`` is taken as that value.
+  /// While fewer are free, the store evicts entries and shrinks its files, down to a store with only pinned entries. A
+  /// put that needs a new segment then evicts other entries or throws `noSpace`. An open store compares the free bytes
+  /// with the minimum before each new segment and once a second. A value above ``largestByteBudget`` is taken as that
+  /// value.
   public var minimumFreeBytes: Int?
   /// The durability of changes that do not choose one. Default: `buffered`.
   public var durability: Durability?
@@ -64,9 +65,10 @@ public struct StoreOptions: Sendable {
   /// The largest number of styles of one URL beside its original, at least 1. For servers whose clients choose styles.
   /// Default: no limit.
   ///
-  /// A put of one style more evicts the least recently used other style of that URL. A batch may put more styles of one
-  /// URL than the limit; then all of them stay. A URL that has more styles at opening keeps them until the next put of
-  /// a new style. Such a put reads the stamps of all styles of its URL.
+  /// A put of one style more evicts the least recently used other style of that URL that is not pinned. If all are
+  /// pinned, the put exceeds the limit. A batch may put more styles of one URL than the limit; then all of them stay. A
+  /// URL that has more styles at opening keeps them until the next put of a new style. Such a put reads the stamps of
+  /// all styles of its URL.
   public var maximumStylesPerURL: Int?
   /// The budgets of styles, in place of all those saved in the store. Default: the saved ones; none in a new store.
   ///

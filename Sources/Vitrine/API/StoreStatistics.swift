@@ -9,9 +9,9 @@ public struct StoreStatistics: Sendable {
   public struct Segment: Sendable {
     /// The file's name in `segments/`.
     public var file: String
-    /// The class of its records: `originals`, `bitmaps`, the copies of either (`originals-main`, `bitmaps-main`),
-    /// records of keys that have come back under `s3fifo` (`originals-returned`, `bitmaps-returned`), `single` for one
-    /// large record, or `spare`.
+    /// The class of its records: `originals`, `bitmaps`, copies of either or records that were used and kept in place
+    /// (`originals-main`, `bitmaps-main`), records of keys that have come back under `s3fifo` or that replace used ones
+    /// (`originals-returned`, `bitmaps-returned`), `single` for one large record, or `spare`.
     public var stream: String
     /// Bytes of the file on the disk.
     public var byteCount: Int

@@ -28,8 +28,9 @@ final class LostRecords: StorePart {
 
   /// Finds records that replayed frames name and whose heads are lost. Must run before the first checkpoint of an
   /// opening: after that, no frame tells how many bytes such a record takes. Once for each opening is enough, since the
-  /// checkpoint makes all other heads durable. Reads only heads of records that replayed frames name. Other threads
-  /// that need the result wait for the reading thread.
+  /// checkpoint makes all other heads durable. Reads the heads of records that replayed frames name. If a lost record
+  /// carries a payload, also reads the heads of all entries without a payload of their own. Other threads that need the
+  /// result wait for the reading thread.
   func findHeadless() throws(StoreError) {
     try headsLock.withLock { turn throws(StoreError) in
       let told = commitLock.withLock { held -> [Leftover]? in

@@ -1,6 +1,7 @@
 /// A cheap test for bytes that zstd would not shrink.
 enum Compressibility {
-  /// The fewest bytes that are worth compressing. Records take units of 64 bytes, so compressing fewer saves nothing.
+  /// The fewest bytes that are worth compressing. Records take units of 64 bytes, so compressing fewer saves at most
+  /// two units.
   static let smallest = 192
 
   private static let sampleByteCount = 128

@@ -3,8 +3,8 @@ public enum EvictionPolicy: UInt8, Sendable, CaseIterable {
   /// The entry whose last use is oldest. A put, a change of metadata and a get are uses. The order is exact for the
   /// uses of one thread, and accurate to a tick of the clock (about 4 ms) between threads.
   case lru = 1
-  /// The entry that was put first; gets change nothing. The cheapest policy: entries put together are evicted
-  /// together.
+  /// The entry whose last put or change of metadata is oldest; gets change nothing. The cheapest policy: entries put
+  /// together are evicted together.
   case fifo = 2
   /// The default: entries that are not used again. New entries pass through a tenth of the store first, so a scan does
   /// not evict entries that are used often. After S3-FIFO (Yang et al., SOSP 2023), with segments in place of

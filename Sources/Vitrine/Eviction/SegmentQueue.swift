@@ -1,7 +1,7 @@
 /// The order in which segments are reclaimed, and which of them belong to main.
 ///
-/// Segments are first queued in the order of their opening. A segment that is queued again goes to the end and belongs
-/// to main.
+/// Segments are first queued in the order of their opening. A segment that is queued again goes to the end. If it was
+/// queued again for its used records, it then belongs to main; if it only could not be emptied, it stays in its queue.
 ///
 /// With sweeps, a segment that is queued again goes to the end of the next sweep, and so does a segment of copies. So
 /// kept records are reached again in the order of their age, before newer records. A sweep ends when all of its

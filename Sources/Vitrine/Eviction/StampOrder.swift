@@ -55,7 +55,8 @@ enum StampOrder {
   }
 }
 
-/// An entry chosen for eviction. It is valid only while the entry keeps its stamp. Its record may be moved.
+/// An entry chosen for eviction, as it was found. By the order of the stamps, it is evicted only while it keeps its
+/// stamp, even if its record was moved. By segments, it is evicted only while it keeps its location.
 struct Victim: Sendable {
   let hash: KeyHash
   let stamp: UInt32

@@ -24,7 +24,8 @@ final class Takeover: StorePart {
     self.isMarked = isMarked
   }
 
-  /// Does all work that a writer needs before it serves calls. Needs no free space on the disk.
+  /// Does all work that a writer needs before it serves calls. Needs free space on the disk only if a checkpoint file
+  /// is missing or too short, or if the area of the index has too few free blocks.
   func run() throws(StoreError) {
     if wal == nil { throw .readOnly }
     try commitLock.withLock { held throws(StoreError) in

@@ -215,7 +215,7 @@ package struct PieceSet {
 struct DeltaFacts {
   private(set) var keys = FactWords<KeyFact>()
   private(set) var payloads = FactWords<PayloadFact>()
-  /// For each shard, the payload facts of two words.
+  /// For each shard, the number of payload facts of two words. Only ``folded(with:)`` counts them.
   private(set) var wideCounts = [Int](repeating: 0, count: KeyTable.shardCount)
 
   /// Appends the facts of a delta that count, with stamps as of `clock`. Returns false if a block is damaged.
@@ -268,7 +268,7 @@ struct PieceShard {
 }
 
 extension PieceReader {
-  /// Reads the words in front of the facts; nil if they are none of this piece.
+  /// Reads the words in front of the facts. Returns nil if they do not fit this piece.
   func readHead(_ piece: Piece) -> [PieceShard]? {
     guard next() == piece.kind.rawValue, let bits = next(), bits & piece.shards == piece.shards else { return nil }
     var shards: [PieceShard] = []

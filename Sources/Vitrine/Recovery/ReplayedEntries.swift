@@ -4,7 +4,8 @@ struct ReplayedEntries {
   private var entries: [Change.Displaced] = []
   /// Built for the first lookup; few recoveries need one.
   private var indices: [Location: Int] = [:]
-  /// The moves of payloads, in order, each with the numbers of puts and of moves that were replayed before it.
+  /// The moves of payloads, in order. `puts` is the number of puts replayed before the move. `moves` numbers the moves
+  /// from 1.
   private var movedPayloads: [Location: [(puts: Int, moves: Int, to: Location)]] = [:]
   private var moveCount = 0
   /// By slot, the number of puts replayed before its present segment was made: earlier ones lay in another segment.

@@ -18,7 +18,7 @@ package struct RecordView {
     self.copy = copy
   }
 
-  /// The record up to its payload's padding.
+  /// The record without its payload and without the padding before the payload.
   package var head: UnsafeRawBufferPointer { range(0, header.endOfHead) }
   package var url: UnsafeRawBufferPointer { range(header.urlOffset, header.urlByteCount) }
   package var style: UnsafeRawBufferPointer { range(header.styleOffset, header.styleByteCount) }

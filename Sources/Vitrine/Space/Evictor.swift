@@ -57,7 +57,8 @@ final class Evictor: StorePart {
     return gone
   }
 
-  /// Evicts entries for at most `most` bytes, and subtracts the bytes evicted from `most`.
+  /// Evicts entries until about `byteCount` or `most` bytes are dead, whichever is less, and subtracts the bytes
+  /// evicted from `most`. The last frame may evict more, since it is chosen by the average size of an entry.
   func evict(
     byteCount: Int, most: inout Int, _ upkeep: borrowing UpkeepLock.Held
   ) throws(StoreError) -> Int {

@@ -28,8 +28,8 @@ final class Trimmer: StorePart {
     useHints = reads.useHints
   }
 
-  /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. First releases
-  /// room that holds no entries. Returns the number of entries removed.
+  /// Brings the folder to at most `byteCount` bytes, or as near as a store with only pinned entries comes to it. First
+  /// releases room that holds no entries. Returns the number of entries removed.
   func trim(toBytes byteCount: Int) throws(StoreError) -> Int {
     guard byteCount >= 0 else { throw .invalidArgument("a store is trimmed to 0 bytes or more, not \(byteCount)") }
     // Checked before the lock is taken, because in a forked child the lock may never be released.
@@ -56,8 +56,8 @@ final class Trimmer: StorePart {
     if left > goal { diskWatch.noteLeast(left) }
   }
 
-  /// Brings the folder to at most `byteCount` bytes, or as near as a store without entries comes to it. Returns the
-  /// number of entries removed.
+  /// Brings the folder to at most `byteCount` bytes, or as near as a store with only pinned entries comes to it.
+  /// Returns the number of entries removed.
   func shrink(toBytes byteCount: Int, _ upkeep: borrowing UpkeepLock.Held) throws(StoreError) -> Int {
     if excess(over: byteCount) <= 0 { return 0 }
     try roomRelease.release(upkeep)
@@ -104,7 +104,7 @@ final class Trimmer: StorePart {
     }
   }
 
-  /// Leaves at most `count` entries. Returns the number of entries removed.
+  /// Leaves at most `count` entries, or more if more are pinned. Returns the number of entries removed.
   func trim(toEntries count: Int) throws(StoreError) -> Int {
     guard count >= 0 else { throw .invalidArgument("a store is trimmed to 0 entries or more, not \(count)") }
     try gate.requireWritable()
