@@ -131,7 +131,7 @@ static int filter_calls(void) {
     ALLOW(time), ALLOW(arch_prctl), ALLOW(getrlimit), ALLOW(setrlimit),
 #endif
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 1, 0),
-    // The C library takes another way round a call that does not exist.
+    // ENOSYS instead of EPERM: the C library then falls back to a call that exists.
     RESULT(MISSING),
   };
   enum { CALLS = sizeof calls / sizeof *calls };
@@ -139,7 +139,7 @@ static int filter_calls(void) {
   for (size_t i = 0; i < CALLS; i++) filter[i] = calls[i];
   for (size_t i = 0; i < DESCRIPTOR_COMMANDS; i++) filter[CALLS + i] = descriptor_commands[i];
   struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-  // Above 0 it is a thread that has another filter.
+  // A result above 0 is the id of a thread that has another filter.
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   return result == 0 ? 0 : result > 0 ? EBUSY : errno;
 }

@@ -140,7 +140,7 @@ static bool has_curve(uint8_t code) {
 // light is cut off.
 static const double reference_white = 203;
 
-// The light of an encoded value, both 0 to 1.
+// The light of an encoded value from 0 to 1. The light 1 is white. PQ and HLG also encode brighter light.
 static double light_of(uint8_t code, double value) {
   switch (code) {
     case 4: return pow(value, 2.2);

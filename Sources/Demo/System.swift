@@ -1,4 +1,4 @@
-// The few system calls the demonstration needs, so that it starts fast and runs without Foundation.
+// The few system calls that the demonstration makes itself. Only the loading of pictures imports Foundation.
 #if canImport(Darwin)
   @preconcurrency import Darwin
 #else

@@ -52,9 +52,9 @@ extension Blob {
   /// Returns a `Data` over the bytes of the Blob, without a copy. The `Data`, its copies and its slices keep the Blob
   /// referenced, and so the bytes valid. O(1). Thread-safe.
   ///
-  /// The `Data` is for reading. Foundation changes a `Data` in place if nothing else references its memory, but the
-  /// memory of the Blob is mapped read-only: such a change ends the process by SIGSEGV. Use ``data`` for a `Data` to
-  /// change.
+  /// The `Data` is for reading. Foundation changes a `Data` in place if nothing else references its memory. If the
+  /// Blob's memory is mapped, it is read-only: such a change ends the process by SIGSEGV. If the Blob is a copy
+  /// (``Blob/isCopy``), such a change alters the bytes of the Blob. Use ``data`` for a `Data` to change.
   public func unsafeDataWithoutCopying() -> Data {
     withBytes { span in
       span.withUnsafeBytes { bytes in

@@ -54,7 +54,8 @@ import Vitrine
   }
 
   @Test(arguments: [
-    (0, "0 s"), (45, "45 s"), (60, "1 min"), (256, "4.3 min"), (3600, "1 h"), (86_400, "1 day"),
+    (0, "0 s"), (45, "45 s"), (59, "59 s"), (60, "1 min"), (256, "4.3 min"), (3599, "1 h"), (3600, "1 h"),
+    (86_399, "1 day"), (86_400, "1 day"),
     (262_144, "3 days"), (67_108_864, "2.1 years"), (Int.max, "292471208677.5 years"),
   ])
   func durationsAreShownInTheUnitThatFits(_ seconds: Int, _ text: String) {

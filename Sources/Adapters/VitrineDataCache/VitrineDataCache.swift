@@ -51,8 +51,8 @@ public final class VitrineDataCache: Sendable {
       store: try CacheStore.open(at: path, options: options), queueByteLimit: queueByteLimit, whenFull: whenFull)
   }
 
-  /// Makes a cache over an open store. ``removeAll()`` removes all entries of the store, those of other styles
-  /// included. O(1).
+  /// Makes a cache over an open store, in O(1). ``removeAll()`` removes all entries of the store, those of other styles
+  /// included.
   public convenience init(
     store: CacheStore, queueByteLimit: Int = defaultQueueByteLimit, whenFull: FullQueuePolicy = .wait
   ) {
@@ -125,8 +125,8 @@ public final class VitrineDataCache: Sendable {
   @discardableResult
   public func sweep() -> Int { (try? store.removeExpired()) ?? 0 }
 
-  /// Writes all queued changes, makes them durable and closes the store. Later calls find and store nothing. Throws the
-  /// errors of `CacheStore.close()`.
+  /// Writes all queued changes, makes them durable and closes the store. Later calls find nothing in the store and
+  /// write nothing to it. Throws the errors of `CacheStore.close()`.
   public func close() throws(StoreError) {
     flush()
     try store.close()

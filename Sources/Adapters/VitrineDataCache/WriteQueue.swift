@@ -28,7 +28,7 @@ final class WriteQueue: Sendable {
     var order: ArraySlice<(key: CacheKey, number: UInt64)> = []
     var nextNumber: UInt64 = 1
     var byteCount = 0
-    /// Number of removals of everything that the store has not made yet. All queued changes are newer.
+    /// Number of calls of ``clear()`` that the store has not carried out yet. All queued changes are newer.
     var clearings = 0
     /// Whether a call of the writer is due.
     var isScheduled = false

@@ -43,7 +43,8 @@ public enum Quantity {
     let units = [(60, "s"), (60, "min"), (24, "h"), (365, "days"), (Int.max, "years")]
     var value = Double(seconds)
     for (next, name) in units {
-      if value < Double(next) || next == .max {
+      // 59.95 would be shown as 60; the next unit is better.
+      if value < Double(next) - 0.05 || next == .max {
         let text = fixed(value, places: 1)
         let number = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
         return "\(number) \(number == "1" && name.hasSuffix("s") && name != "s" ? String(name.dropLast()) : name)"

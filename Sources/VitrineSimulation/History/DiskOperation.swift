@@ -19,7 +19,7 @@ package struct DiskOperation: Sendable {
     case syncFile(Int, begun: Int)
     /// A failed sync, after which the kernel treats the pages as written.
     case loseUnsyncedPages(Int)
-    /// An external change by a test. Durable at once.
+    /// An external change by a test, like the next two cases. Durable at once.
     case replaceContent(Int, FileContent)
     case link(Int, in: Int, name: String, isDirectory: Bool)
     case unlink(Int, in: Int, name: String)
