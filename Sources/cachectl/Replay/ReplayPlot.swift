@@ -32,7 +32,8 @@ struct ReplayPlot {
   private let top: Double
 
   init(_ results: ReplayResults) {
-    title = "\(results.traceName): miss ratio by budget"
+    let file = results.traceName.split(separator: "/").last ?? ""
+    title = "\(file): miss ratio by budget"
     budgets = results.byBudget.map(\.budget)
     var series: [Series] = []
     func add(_ name: String, _ isSimulated: Bool, _ budget: ReplayBudget, _ ratio: Double) {
