@@ -111,6 +111,31 @@ struct ServeCommandTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  /// Of 128 descriptors, 32 are for the store, 32 for the log and the program, and 4 for the event loop.
+  @Test func fewDescriptorsLowerTheLimitOfConnections() throws {
+    let folder = NSTemporaryDirectory() + "vitrine-tool-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/s"
+    let (process, _) = try start(
+      ["serve", folder + "/store", "--unix", path, "--budget", "64MiB", "--threads", "1"], descriptors: 128)
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    var clients: [Client] = []
+    for _ in 0..<60 {
+      let client = try Client(path: path)
+      try client.send("mn\r\n")
+      #expect(try client.line() == "MN")
+      clients.append(client)
+    }
+    #expect(try Client(path: path).line() == "ERROR Too many open connections")
+    // The store finds descriptors nevertheless.
+    try clients[0].send("set k 0 0 100000\r\n" + String(repeating: "x", count: 100_000) + "\r\n")
+    #expect(try clients[0].line() == "STORED")
+    process.terminate()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
   private static let unusable: [(words: [String], status: Int32)] = [
     (["--http", "unix:"], 3), (["--http", "unix:/" + String(repeating: "x", count: 200)], 3),
     (["--http", "0", "--unix-mode", "600"], 2), (["--http", "unix:/none/s", "--unix-mode", "888"], 2),
@@ -136,13 +161,20 @@ struct ServeCommandTests {
     #expect(process.terminationStatus == 3)
   }
 
-  /// Starts the tool, and returns its first line.
-  private func start(_ arguments: [String]) throws -> (Process, String) {
+  /// Starts the tool, and returns its first line. `descriptors` is the most that the process may have.
+  private func start(_ arguments: [String], descriptors: Int? = nil) throws -> (Process, String) {
     let process = Process()
     let tests = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
+    let tool = tests.deletingLastPathComponent().appendingPathComponent("cachectl")
     // No test depends on the speed of the machine.
-    process.arguments = arguments + ["--stalled", "3600"]
+    let words = arguments + ["--stalled", "3600"]
+    if let descriptors {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "ulimit -n \(descriptors) && exec \"$0\" \"$@\"", tool.path] + words
+    } else {
+      process.executableURL = tool
+      process.arguments = words
+    }
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice

@@ -165,6 +165,14 @@ struct ServerTests {
     }
   }
 
+  @Test func aFileInThePlaceOfASocketStays() throws {
+    let path = NSTemporaryDirectory() + "vitrine-\(UUID().uuidString.prefix(8)).sock"
+    try Data([1]).write(to: URL(fileURLWithPath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(throws: ServerError.self) { try TestServer { $0.addresses = [.unix(path: path, mode: 0o600)] } }
+    #expect(FileManager.default.contents(atPath: path) == Data([1]))
+  }
+
   @Test func aStoppedServerClosesItsConnections() throws {
     let server = try TestServer()
     let client = try server.client()
